@@ -1,4 +1,4 @@
-//! Bodies of answers.
+//! Bodies of responses.
 
 use std::{
     cell::RefCell,
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{Answer, Fault};
 
-/// For this long an answer is reused for later requests.
+/// How long an answer is reused for later requests.
 const FRESH: Duration = Duration::from_millis(500);
 
 /// The media type of JSON.
@@ -28,31 +28,31 @@ pub fn typed(content_type: &'static str, body: impl Into<Bytes>) -> Response<Ful
     response
 }
 
-/// A value as JSON. The program that has it is called `name`.
+/// A value as JSON. `name` is the program's name.
 ///
 /// # Errors
-/// A value that JSON has no form for.
+/// If JSON cannot represent the value.
 pub fn json(name: &str, value: &impl Serialize) -> Result<Bytes, Fault> {
     serde_json::to_vec(value).map(Bytes::from).map_err(|error| Fault::failed(name, &error))
 }
 
-/// An answer for who only reads.
+/// The answer to a read-only request.
 ///
 /// # Errors
-/// The answer's, and that there are no other methods here.
+/// Those of `answer`, and if the method is not GET or HEAD.
 pub fn read_only(method: &Method, answer: impl FnOnce() -> Answer) -> Answer {
     if [Method::GET, Method::HEAD].contains(method) { answer() } else { Err(Fault::method("GET, HEAD")) }
 }
 
-/// A body that was made a moment ago, so that many who look cost no more than one.
+/// A body that is reused for a moment, so that many viewers cost no more than one.
 #[derive(Debug, Default)]
 pub struct Fresh(RefCell<Option<(Instant, Bytes)>>);
 
 impl Fresh {
-    /// What was made within the last half second, or what is made now.
+    /// Returns the body created within the last half second, or creates one.
     ///
     /// # Errors
-    /// Those of making it.
+    /// Those of `make`.
     pub fn get(&self, make: impl FnOnce() -> Result<Bytes, Fault>) -> Result<Bytes, Fault> {
         let now = Instant::now();
         if let Some((made, bytes)) = &*self.0.borrow()
@@ -65,7 +65,7 @@ impl Fresh {
         Ok(bytes)
     }
 
-    /// It is to be made anew.
+    /// Discards the body, so that the next call creates it anew.
     pub fn forget(&self) {
         self.0.take();
     }

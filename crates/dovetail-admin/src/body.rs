@@ -1,4 +1,4 @@
-//! Bodies of requests.
+//! Request bodies.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use tokio::time::timeout;
 
 use crate::Fault;
 
-/// A body has to be there after so long.
+/// Maximum time for a body to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most that a body has.
+/// Maximum length of a body.
 const MOST_BODY_BYTES: usize = 64_000;
 
 /// A request's body, of at most 64 kB and within ten seconds.
 ///
 /// # Errors
-/// That it is too long, incomplete or too slow.
+/// If it is too long, incomplete or too slow.
 pub async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
     let whole = timeout(READ_TIMEOUT, Limited::new(body, MOST_BODY_BYTES).collect()).await;
     match whole {

@@ -1,4 +1,4 @@
-//! Why an admin port does not answer what it is asked.
+//! Why an admin port refuses a request.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// With this status, saying what to do.
+    /// A fault with this status and this advice.
     #[must_use]
     pub fn new(status: StatusCode, what: impl Into<Cow<'static, str>>) -> Self {
         // RFC 9110, section 15.5.2.
@@ -23,7 +23,7 @@ impl Fault {
         Self { status, what: what.into(), header }
     }
 
-    /// The path is there, and not with this method.
+    /// The path exists, but not for this method.
     #[must_use]
     pub fn method(allowed: &'static str) -> Self {
         let what = format!("Allowed here: {allowed}.");
@@ -31,7 +31,7 @@ impl Fault {
         Self { status: StatusCode::METHOD_NOT_ALLOWED, what: what.into(), header }
     }
 
-    /// What failed is the program itself, which is called `name`.
+    /// The program itself, called `name`, has failed.
     #[must_use]
     pub fn failed(name: &str, error: &dyn std::error::Error) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The {name} failed: {error}."))
@@ -43,7 +43,7 @@ impl Fault {
         self.status
     }
 
-    /// As a response.
+    /// Converts it into a response.
     #[must_use]
     pub fn response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::from(format!("{}\n", self.what)));

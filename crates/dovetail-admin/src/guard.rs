@@ -1,8 +1,9 @@
-//! Who can read an admin port, and who can change something.
+//! Decides which requests may read an admin port, and which may change something.
 //!
-//! A browser on the admin's machine also runs other sites' pages. One whose name was made to lead here (DNS rebinding)
-//! gives itself away by `Host`: an address and `localhost` lead nowhere else. One that writes from elsewhere is told apart by
-//! `Origin`, and knows no token. None of their answers is readable to others, for nothing here allows it (CORS).
+//! A browser on the admin's machine also runs other sites' pages. A page whose name was made to resolve to this port (DNS
+//! rebinding) is recognised by `Host`, since an IP address and `localhost` cannot be rebound. One that sends requests from
+//! another origin is recognised by `Origin`, and does not know the token. Neither can read any answer, since nothing here
+//! allows it (CORS).
 
 use std::{net::IpAddr, time::Duration};
 
@@ -16,7 +17,7 @@ use tokio::time::sleep;
 
 use crate::Fault;
 
-/// Guessing takes time: a change that is not permitted is answered after this long.
+/// Slows down guessing: the delay before a forbidden change is answered.
 const DELAY: Duration = Duration::from_secs(1);
 
 /// Whether the request was meant for this port.
@@ -40,10 +41,10 @@ fn is_own(host: &str) -> bool {
     !host.contains('@') && (name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok())
 }
 
-/// Whether a request with these headers may change something. `token` is what the configuration has.
+/// Whether a request with these headers may change something. `token` is the configured one.
 ///
 /// # Errors
-/// Why not, after a second.
+/// The reason for the refusal, after a second.
 pub async fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(), Fault> {
     let checked = check(headers, token);
     if checked.is_err() {

@@ -1,19 +1,18 @@
-//! What the admin ports of the gateway and of the middlebox have in common.
+//! Common parts of the admin ports of the gateway and the middlebox.
 //!
-//! A [`Site`] says what is answered at each path. A [`Port`] serves it on the caller's thread, among the caller's tasks; a
-//! [`Served`] on a thread of its own. Either way it is HTTP/1.1 with limits of its own: 64 connections, ten seconds for a header or
-//! a body, ten minutes for a connection. Whatever is asked under a foreign name is refused, and who changes something needs the
-//! token.
+//! A [`Site`] answers requests. A [`Port`] serves it on the caller's thread, among the caller's tasks; a [`Served`] on a thread
+//! of its own. Either way it is HTTP/1.1 with limits of its own: 64 connections, ten seconds for a header or a body, ten
+//! minutes for a connection. Requests under a foreign host name are refused, and changes require the token.
 //!
 //! | file | what |
 //! |---|---|
 //! | `site` | what a port serves |
 //! | `port`, `served` | connections, on this thread or on one of their own |
-//! | [`guard`] | who may read, and who may change something |
-//! | `fault`, `body`, `answer` | what is said where there is no answer; bodies of requests and of answers |
-//! | [`page`] | a page with nothing from elsewhere, and the parts that all pages share |
-//! | [`metrics`] | families of metrics as OpenMetrics text |
-//! | `process` | what this process takes of the machine |
+//! | [`guard`] | which requests may read, and which may change something |
+//! | `fault`, `body`, `answer` | error responses; bodies of requests and of responses |
+//! | [`page`] | self-contained pages, and the parts that all pages share |
+//! | [`metrics`] | metric families as OpenMetrics text |
+//! | `process` | resources used by this process |
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,5 +1,5 @@
-//! Metrics in the text form of [OpenMetrics](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md),
-//! from copies that are made as they are scraped.
+//! Metrics in the [OpenMetrics](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md) text
+//! format, from copies made at the time of each scrape.
 
 use std::fmt::Error;
 
@@ -15,7 +15,7 @@ use crate::Process;
 /// The media type of the response.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A scrape as text; all names begin with `prefix`.
+/// Encodes a scrape as text; all names begin with `prefix`.
 ///
 /// # Errors
 /// Those of the scrape.
@@ -27,35 +27,35 @@ pub fn encode(prefix: &str, scrape: impl Collector) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Labels of a member of a family: name and value.
+/// Labels of a family's member: name and value.
 pub type Labels<'a, const N: usize> = [(&'a str, &'a str); N];
 
-/// The label of a family's only member.
+/// The labels of a family with a single member.
 pub const NOTHING: Labels<'_, 0> = [];
 
-/// A histogram's counts by bucket: those of a bucket's own, the last one without a bound.
+/// A histogram's counts by bucket, not cumulative; the last bucket has no upper bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Durations {
-    /// Sum of all, in seconds.
+    /// The sum of all durations, in seconds.
     pub sum_s: f64,
-    /// How many there are.
+    /// The number of durations.
     pub count: u64,
-    /// Upper bounds in seconds, and how many are within each and not within the one before.
+    /// Upper bounds in seconds, and how many durations are within each bound but not within the one before.
     pub buckets: Vec<(f64, u64)>,
 }
 
-/// Families of metrics, written one after another. One without members is left out.
+/// Metric families, written one after another. A family without members is left out.
 #[derive(Debug)]
 pub struct Families<'a>(DescriptorEncoder<'a>);
 
 impl<'a> Families<'a> {
-    /// Written here.
+    /// Writes to this encoder.
     #[must_use]
     pub fn new(encoder: DescriptorEncoder<'a>) -> Self {
         Self(encoder)
     }
 
-    /// What goes up and down.
+    /// A value that can rise and fall.
     ///
     /// # Errors
     /// Those of the encoder.
@@ -76,7 +76,7 @@ impl<'a> Families<'a> {
         })
     }
 
-    /// What only grows.
+    /// A value that only grows.
     ///
     /// # Errors
     /// Those of the encoder.
@@ -117,7 +117,7 @@ impl<'a> Families<'a> {
         })
     }
 
-    /// What this process takes of the machine, where that is known.
+    /// Resources used by this process, where known.
     ///
     /// # Errors
     /// Those of the encoder.

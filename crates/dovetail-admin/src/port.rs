@@ -1,4 +1,4 @@
-//! A port: HTTP/1.1, with limits of its own.
+//! An HTTP/1.1 port with limits of its own.
 
 use std::{convert::Infallible, rc::Rc, time::Duration};
 
@@ -19,16 +19,16 @@ use tokio::{
 
 use crate::{Asked, Fault, Site, guard};
 
-/// Connections at once. More are closed.
+/// Maximum number of open connections. Further ones are closed.
 const MOST_CONNECTIONS: usize = 64;
-/// A request's header has to be there after so long.
+/// Maximum time for a request's header to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// A connection is not kept for longer: one whose client takes nothing would keep its place.
+/// Maximum lifetime of a connection: one whose client reads nothing would otherwise keep its slot.
 const LONGEST: Duration = Duration::from_secs(600);
-/// The last answer on it may take so long.
+/// Time for the last answer after that.
 const LAST_ANSWER: Duration = Duration::from_secs(10);
 
-/// Serves a site on the current thread, whose tasks are tokio's local ones.
+/// Serves a site on the current thread, as local tokio tasks.
 #[derive(Debug)]
 pub struct Port<S> {
     site: Rc<S>,
@@ -36,16 +36,16 @@ pub struct Port<S> {
 }
 
 impl<S: Site> Port<S> {
-    /// One for this site.
+    /// A port for this site.
     #[must_use]
     pub fn new(site: Rc<S>) -> Self {
         Self { site, seats: Rc::new(()) }
     }
 
-    /// Serves a connection, if there are not too many.
+    /// Serves a connection, unless there are too many.
     pub fn welcome(&self, stream: TcpStream) {
         let seat = Rc::clone(&self.seats);
-        // The count has the port's own in it.
+        // The count includes the port's own reference.
         if Rc::strong_count(&seat) <= MOST_CONNECTIONS + 1 {
             let site = Rc::clone(&self.site);
             spawn_local(async move {
@@ -56,7 +56,7 @@ impl<S: Site> Port<S> {
     }
 }
 
-/// Tells the site of each second, for as long as it is polled.
+/// Calls the site every second, for as long as it is polled.
 pub async fn each_second<S: Site>(site: Rc<S>) {
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -74,7 +74,7 @@ async fn serve<S: Site>(site: Rc<S>, stream: TcpStream) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT).max_buf_size(16 * 1024);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // How a client's connection ends is the client's affair.
+    // How a connection ends is up to its client.
     select! {
         done = &mut connection => drop(done),
         () = sleep(LONGEST) => {
@@ -98,7 +98,7 @@ async fn answer<S: Site>(site: &S, request: Asked) -> Response<Full<Bytes>> {
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
     headers.extend(always.map(|(name, value)| (name, HeaderValue::from_static(value))));
-    // The page says more of what it may do.
+    // A page sets a policy of its own, which allows it more.
     headers
         .entry(CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));

@@ -1,18 +1,18 @@
-//! What this process takes of the machine, as the kernel counts it (proc_pid_stat(5)).
+//! Resources used by this process, as counted by the kernel (proc_pid_stat(5)).
 
 use std::fs;
 
 /// Memory and processor time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Process {
-    /// Memory that is in use, in bytes.
+    /// Resident memory in bytes.
     pub resident_bytes: u64,
-    /// Processor time since the start, in user mode and in the kernel.
+    /// User and system time since the start.
     pub cpu_s: f64,
 }
 
 impl Process {
-    /// This one, where the kernel tells.
+    /// This process, where the kernel provides the figures.
     #[must_use]
     pub fn own() -> Option<Self> {
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
@@ -21,7 +21,7 @@ impl Process {
 }
 
 fn parse(stat: &str, page_bytes: u64, ticks_per_s: f64) -> Option<Process> {
-    // The second field is the program's name in brackets, which may have blanks and brackets in it.
+    // The second field is the program's name in parentheses, which may itself contain blanks and parentheses.
     let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     let (user, system, pages) = (field(14)?, field(15)?, field(24)?);

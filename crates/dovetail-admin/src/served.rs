@@ -1,4 +1,4 @@
-//! A port on a thread of its own, for programs whose own thread has no time for it.
+//! A port on a thread of its own, for programs whose main thread has no time for it.
 
 use std::{
     io,
@@ -11,10 +11,10 @@ use tokio::{net::TcpListener, runtime, select, sync::oneshot, task::LocalSet, ti
 
 use crate::{Port, Site, each_second};
 
-/// After a failure the next connection is accepted in so long.
+/// Pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A site that is served for as long as this lives.
+/// A site that is served until this is dropped.
 #[derive(Debug)]
 pub struct Served {
     ends: Option<oneshot::Sender<()>>,
@@ -22,10 +22,10 @@ pub struct Served {
 }
 
 impl Served {
-    /// Serves what `site` makes to those who connect at `listener`, on a thread of this name.
+    /// Serves the site that `site` creates to clients of `listener`, on a thread of this name.
     ///
     /// # Errors
-    /// What the system refuses: a thread, or to wait for connections.
+    /// If the system refuses to start a thread or to wait for connections.
     pub fn start<S: Site>(
         name: &str,
         listener: std::net::TcpListener,
@@ -41,12 +41,12 @@ impl Served {
         let serve = move || {
             LocalSet::new().block_on(&runtime, async {
                 select! {
-                    // An error is that who holds this is gone.
+                    // An error means that the owner is gone.
                     _ = ended => {}
                     () = accept(&listener, Rc::new(site())) => {}
                 }
             });
-            // Whoever still answers is not waited for.
+            // Answers in progress are not waited for.
             runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name(name.to_owned()).spawn(serve)?;
@@ -58,7 +58,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.ends.take();
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported there.
+            // A panic there has already been reported.
             let _ = thread.join();
         }
     }
@@ -70,7 +70,7 @@ async fn accept<S: Site>(listener: &TcpListener, site: Rc<S>) {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => port.welcome(stream),
-                // Out of descriptors, or the client is gone already: others may come.
+                // Out of descriptors, or the client has already gone: others may connect later.
                 Err(_) => sleep(PAUSE).await,
             }
         }

@@ -1,4 +1,4 @@
-//! What a port serves.
+//! The contents of a port.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -7,16 +7,16 @@ use hyper::body::Incoming;
 
 use crate::Fault;
 
-/// What is asked of a port.
+/// A request to a port.
 pub type Asked = Request<Incoming>;
-/// What it answers.
+/// Its answer.
 pub type Answer = Result<Response<Full<Bytes>>, Fault>;
 
-/// What is answered at each path. Requests under a foreign name are refused before.
+/// Answers the requests to a port. Requests under a foreign host name are refused earlier.
 pub trait Site: 'static {
-    /// What a request is answered.
+    /// The answer to a request.
     fn answer(&self, request: Asked) -> impl Future<Output = Answer>;
 
-    /// A second is over.
+    /// Called every second.
     fn second(&self) {}
 }

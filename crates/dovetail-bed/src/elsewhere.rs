@@ -1,34 +1,38 @@
-//! Where there are no network namespaces.
+//! The testbed on systems without network namespaces.
 
 use std::{convert::Infallible, io};
 
 use crate::{BedError, BedSpec, Job, LoadSpec, Measured, Place, PlaySpec, Played, Proxy};
 
+/// Fails: the testbed needs Linux.
+///
 /// # Errors
-/// Always: the testbed needs Linux.
+/// Always.
 pub fn check() -> Result<(), BedError> {
     Err(BedError::NotLinux)
 }
 
-/// A testbed; there is none on this system.
+/// A testbed, which cannot exist on this system.
 #[derive(Debug)]
 pub struct Bed(Infallible);
 
 impl Bed {
+    /// Fails: the testbed needs Linux.
+    ///
     /// # Errors
-    /// Always: what the specification has wrong, or that the testbed needs Linux.
+    /// Always: the specification is invalid, or the system is not Linux.
     pub fn new(spec: &BedSpec) -> Result<Self, BedError> {
         spec.validate()?;
         Err(BedError::NotLinux)
     }
 
-    /// What it is made of.
+    /// The specification it was created from.
     #[must_use]
     pub fn spec(&self) -> &BedSpec {
         match self.0 {}
     }
 
-    /// Never called, as there is no testbed.
+    /// Never called, since there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -36,7 +40,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no testbed.
+    /// Never called, since there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -49,7 +53,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no testbed.
+    /// Never called, since there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -57,7 +61,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no testbed.
+    /// Never called, since there is no testbed.
     ///
     /// # Errors
     /// None.

@@ -1,60 +1,60 @@
-//! Why a testbed could not be made or a proxy not be measured.
+//! Why a testbed cannot be created or a proxy cannot be measured.
 
 use std::io;
 
-/// What prevents it.
+/// The cause of a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
-    /// Network namespaces are Linux's.
+    /// Network namespaces exist only on Linux.
     #[error("the testbed is made of network namespaces, which only Linux has")]
     NotLinux,
-    /// Who runs it may not make network namespaces.
+    /// The process may not create network namespaces.
     #[error("the testbed needs root, for network namespaces: run it with sudo")]
     NotRoot,
-    /// A program is not on the path.
+    /// A program is not in the path.
     #[error("the testbed needs the program '{program}': install {package}")]
     NoProgram {
-        /// What would have been run.
+        /// The program.
         program: &'static str,
-        /// Where it comes from.
+        /// The package that contains it.
         package: &'static str,
     },
-    /// There is no device for packets to and from this process.
+    /// There is no TUN device.
     #[error("the testbed delays packets through /dev/net/tun, which cannot be opened ({0}): try 'modprobe tun'")]
     NoTun(io::Error),
-    /// A specification that cannot be followed.
+    /// A specification is invalid.
     #[error("{0}")]
     Wrong(String),
-    /// `ip` or `tc` refused.
+    /// `ip` or `tc` failed.
     #[error("{command}: {said}")]
     Refused {
-        /// As it was run.
+        /// The command line.
         command: String,
-        /// Its words.
+        /// Its error output.
         said: String,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What was being done.
+        /// What was attempted.
         what: String,
-        /// What the system answered.
+        /// The system's error.
         error: io::Error,
     },
-    /// The proxy did not start, or ended before the measurement did.
+    /// The proxy did not start, or ended before the measurement.
     #[error("{name} {what}{said}")]
     Proxy {
-        /// The proxy's.
+        /// The proxy's name.
         name: String,
         /// What it did.
         what: String,
-        /// The end of what it printed, on lines of its own; empty where it printed nothing.
+        /// The last lines of its output, each on a line of its own; empty if there were none.
         said: String,
     },
 }
 
 impl BedError {
-    /// A system's error, with what was being done.
+    /// Wraps a system's error with what was attempted.
     #[cfg(target_os = "linux")]
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();

@@ -1,4 +1,4 @@
-//! Measures an HTTP forward proxy where it is to help: at the users' end of a narrow downlink.
+//! Measures an HTTP forward proxy in the place where it is meant to help: at the users' end of a narrow downlink.
 //!
 //! ```text
 //!  clients                gateway              provider                     servers
@@ -6,16 +6,15 @@
 //!                  LAN             (downlink: token bucket, drop-tail queue)
 //! ```
 //!
-//! Each of the four is a network namespace of its own, without a link to the machine's network. The downlink is a token
-//! bucket behind which a queue of this many packets drops what does not fit. Its rate counts Ethernet frames; a full
-//! one carries 1,448 of its 1,514 bytes as TCP's payload, so a link of `r` bit/s has a goodput of at most 0.956·r.
-//! Round trips are real to TCP: every packet between provider and servers waits half of its server's round-trip time
-//! each way.
+//! Each of the four is a network namespace of its own, without a link to the machine's network. The downlink is a token bucket
+//! with a drop-tail queue of a fixed number of packets. Its rate counts Ethernet frames; a full one carries 1,448 of its 1,514
+//! bytes as TCP payload, so a link of `r` bit/s has a goodput of at most 0.956·r. Round trips are real to TCP: every packet
+//! between provider and servers is delayed by half of its server's round-trip time each way.
 //!
-//! Users ask in open loop, at random times whatever happens to it, or in closed loop, where each keeps this many
-//! requests outstanding. In closed loop the mean latency is N/X (Little), N being the requests outstanding and X those
-//! that the link carries a second, so it says how much of the link was wasted and nothing of the order. Sizes are drawn
-//! from a lognormal distribution. One seed gives the same requests, in open loop at the same times, to every proxy.
+//! Users send requests in open loop, at random times independent of the responses, or in closed loop, where each keeps a fixed
+//! number of requests outstanding. In closed loop the mean latency is N/X (Little), N being the requests outstanding and X
+//! those that the link carries per second, so it shows how much of the link was wasted and nothing about the order. Sizes are
+//! drawn from a lognormal distribution. The same seed gives every proxy the same requests, in open loop at the same times.
 //!
 //! Or users play explicit jobs ([`Bed::play`]): a download, a stream of small pieces or an upload, each on one connection and
 //! measured on its own, while the downlink's rate may change and its queue is read.

@@ -1,4 +1,4 @@
-//! What users ask for, and when.
+//! Which requests users send, and when.
 
 use std::{f64::consts::SQRT_2, time::Duration};
 
@@ -7,9 +7,9 @@ use crate::BedError;
 /// When users send requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Load {
-    /// At random (Poisson), so often that what is asked for is this fraction of what the downlink carries on average.
+    /// At random (Poisson), at a mean rate such that the requested bytes are this fraction of what the downlink can carry.
     Open {
-        /// Over 0 and at most 10; over 1 the queue grows as long as the run lasts.
+        /// Over 0 and at most 10; above 1 the queue grows throughout the run.
         load: f64,
     },
     /// Each user keeps this many requests outstanding.
@@ -26,28 +26,28 @@ pub enum Via {
     Absolute,
     /// `CONNECT server:80` at the proxy, then HTTP inside; a tunnel is kept for its user's next request to that server.
     Connect,
-    /// Past the proxy, routed: what users would have without one.
+    /// Routed past the proxy: what users would have without one.
     Direct,
 }
 
-/// Bytes of responses' bodies.
+/// Sizes of response bodies in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sizes {
-    /// exp of a normal deviate, drawn again while over `most_bytes`.
+    /// The exponential of a normal deviate, redrawn while it exceeds `most_bytes`.
     Lognormal {
         /// Mean of the logarithm.
         location: f64,
         /// Standard deviation of the logarithm, over 0.
         scale: f64,
-        /// The largest.
+        /// The largest size.
         most_bytes: u64,
     },
-    /// All alike.
+    /// All the same.
     Fixed(u64),
 }
 
 impl Sizes {
-    /// The mean: of a lognormal X cut off at c, exp(m + s²/2)·Φ((ln c - m)/s - s) / Φ((ln c - m)/s).
+    /// The mean size. For a lognormal X truncated at c it is exp(m + s²/2)·Φ((ln c - m)/s - s) / Φ((ln c - m)/s).
     #[must_use]
     pub fn mean_bytes(self) -> f64 {
         let below = |deviate: f64| 0.5 * libm::erfc(-deviate / SQRT_2);
@@ -66,24 +66,25 @@ impl Sizes {
 pub struct LoadSpec {
     /// When users send requests.
     pub load: Load,
-    /// How.
+    /// How requests reach the servers.
     pub via: Via,
-    /// For how much.
+    /// The sizes of responses.
     pub sizes: Sizes,
     /// The classes that send requests, from 0; if empty, all.
     pub classes: Vec<usize>,
     /// The same seed gives the same requests.
     pub seed: u64,
-    /// Requests that are wanted before do not count, nor do bytes that arrive before.
+    /// Requests due earlier do not count, nor do bytes that arrive earlier.
     pub warm_up: Duration,
     /// When the last request is sent; an hour at most.
     pub duration: Duration,
-    /// How long answers may then still take, so that slow ones are not cut off; an hour at most.
+    /// How long outstanding answers may take after that, so that slow ones are not cut off; an hour at most.
     pub drain: Duration,
 }
 
 impl Default for LoadSpec {
-    /// Open loop at 0.9 through the proxy, 150 s of which the first 30 do not count; the sizes of the MSF-RS paper up to 2 MB.
+    /// Open loop at 0.9 through the proxy, for 150 s of which the first 30 are warm-up; the sizes of the MSF-RS paper up to 2
+    /// MB.
     fn default() -> Self {
         Self {
             load: Load::Open { load: 0.9 },
@@ -99,10 +100,10 @@ impl Default for LoadSpec {
 }
 
 impl LoadSpec {
-    /// Whether such a load can be put on a testbed of this many classes.
+    /// Checks whether such a load can be put on a testbed with this many classes.
     ///
     /// # Errors
-    /// In words, what is out of range.
+    /// What is out of range, in words.
     pub fn validate(&self, classes: usize) -> Result<(), BedError> {
         let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));
         let hour = Duration::from_secs(3600);
@@ -117,7 +118,7 @@ impl LoadSpec {
         }
         match self.sizes {
             Sizes::Lognormal { location, scale, most_bytes } => {
-                // Drawing again must end soon: half of all draws fit at least.
+                // Redrawing must end soon: at least half of all draws fit.
                 let fits = location.is_finite() && scale.is_finite() && scale > 0.0 && most_bytes <= MOST_BYTES;
                 if !fits || location > (most_bytes as f64).ln() {
                     return wrong("the median size is within the largest, which is 64 MiB at most");
@@ -135,14 +136,14 @@ impl LoadSpec {
         Ok(())
     }
 
-    /// The classes that send requests, of this many, from 0.
+    /// The classes that send requests, out of this many, from 0.
     #[must_use]
     pub fn asking(&self, classes: usize) -> Vec<usize> {
         (0..classes).filter(|class| self.classes.is_empty() || self.classes.contains(class)).collect()
     }
 }
 
-/// The largest response that a server of the testbed gives.
+/// The largest response that a server of the testbed sends.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]

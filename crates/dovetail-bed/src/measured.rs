@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The results of a run.
 
 use std::time::Duration;
 
@@ -9,38 +9,38 @@ use crate::spec::wire_bytes;
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// With its last byte, at this time of the run.
+    /// With its last byte, at this time.
     Answered(Duration),
     /// Without an answer, or with a wrong one.
     Failed(String),
-    /// Not before the run did.
+    /// The run ended first.
     Unfinished,
 }
 
-/// A request and what became of it; times are of the run.
+/// A request and its outcome; times are relative to the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// From 0.
+    /// The class, from 0.
     pub class: usize,
-    /// Within the class, from 0.
+    /// The user within the class, from 0.
     pub user: u32,
-    /// Which of the servers, from 0.
+    /// The server's number, from 0.
     pub origin: usize,
-    /// Of the response's body.
+    /// Length of the response's body.
     pub bytes: u64,
-    /// When the user wanted it.
+    /// When it was due.
     pub wanted: Duration,
     /// When its first byte arrived.
     pub first_byte: Option<Duration>,
     /// How it ended.
     pub end: End,
-    /// Whether it went over a connection that was there already.
+    /// Whether it reused a connection.
     pub reused: bool,
 }
 
 impl Exchange {
-    /// From the moment a response is wanted to its last byte, connecting and waiting in the proxy included; none where
-    /// there was no answer.
+    /// From the time the request was due to the last byte, including connecting and waiting in the proxy; `None` without an
+    /// answer.
     #[must_use]
     pub fn took(&self) -> Option<Duration> {
         match self.end {
@@ -50,78 +50,79 @@ impl Exchange {
     }
 }
 
-/// The downlink between warm-up and duration.
+/// Usage of the downlink between warm-up and duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkUse {
-    /// How long was looked.
+    /// Length of the observation.
     pub seconds: f64,
-    /// Ethernet frames' bytes that it sent.
+    /// Bytes of the Ethernet frames it sent.
     pub bytes: u64,
     /// Frames that it sent.
     pub packets: u64,
     /// Packets that its queue dropped.
     pub drops: u64,
-    /// Of what it could have sent, the part that it did.
+    /// The fraction of its capacity that was used.
     pub utilisation: f64,
 }
 
 impl LinkUse {
-    /// Of the packets that arrived, the part that was dropped.
+    /// The fraction of arriving packets that were dropped.
     #[must_use]
     pub fn dropped(&self) -> f64 {
         self.drops as f64 / (self.packets + self.drops).max(1) as f64
     }
 }
 
-/// What the proxy's processes took.
+/// Resources used by the proxy's processes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProxyUse {
-    /// CPU time in user and system mode between warm-up and duration, in seconds; what the kernel does in interrupts, as
-    /// for acknowledgements, is in no process's account.
+    /// CPU time in user and system mode between warm-up and duration, in seconds. Kernel work in interrupts, such as on
+    /// acknowledgements, is not attributed to any process.
     pub cpu_s: f64,
-    /// Resident memory when requests had ended, in bytes.
+    /// Resident memory in bytes, once requests had ended.
     pub resident_bytes: u64,
-    /// How many there were then.
+    /// Number of processes at that time.
     pub processes: usize,
-    /// How the one that was started ended when it was stopped.
+    /// How the process that was started ended when it was stopped.
     pub exit: String,
 }
 
-/// How long answers took: the unanswered count as [lasting](dovetail_stats) until the run ended, at least.
+/// How long answers took; unanswered requests count as [lasting](dovetail_stats) at least until the run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
-    /// Requests that count: answered, or not before the run ended.
+    /// Counted requests: those that were answered or still outstanding when the run ended.
     pub requests: usize,
-    /// Of these, the unanswered: with any, the mean is a lower bound.
+    /// How many of them were unanswered; if any, the mean is a lower bound.
     pub unfinished: usize,
-    /// In seconds; no number where no request counts.
+    /// In seconds; NaN if no request counts.
     pub mean_s: f64,
     /// In seconds.
     pub median_s: f64,
-    /// Whether the median may be more.
+    /// Whether the true median may be higher.
     pub median_is_lower_bound: bool,
     /// In seconds: 99 % took no longer.
     pub p99_s: f64,
-    /// Whether that may be more.
+    /// Whether the true value may be higher.
     pub p99_is_lower_bound: bool,
 }
 
 /// The results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// All requests, in the order of their wishes.
+    /// All requests, in the order in which they were due.
     pub exchanges: Vec<Exchange>,
-    /// Bytes of bodies that arrived between warm-up and duration, by class.
+    /// Body bytes that arrived between warm-up and duration, by class.
     pub received_bytes: Vec<u64>,
     /// The downlink between warm-up and duration.
     pub link: LinkUse,
-    /// The proxy, where the testbed began it.
+    /// The proxy, if the testbed started it.
     pub proxy: Option<ProxyUse>,
-    /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
+    /// The longest delay of a packet in the delay line beyond its due time: if more than a few milliseconds, the machine was
+    /// too busy.
     pub latest: Duration,
     /// When requests and bytes began to count.
     pub counted_from: Duration,
-    /// When the last request was sent, and bytes counted no longer.
+    /// When the last request was sent and bytes stopped counting.
     pub counted_to: Duration,
     /// When the run ended.
     pub ended: Duration,
@@ -133,18 +134,18 @@ impl Measured {
         at >= self.counted_from && at < self.counted_to
     }
 
-    /// Requests that count: those that were wanted between warm-up and duration.
+    /// The counted requests: those due between warm-up and duration.
     pub fn counted(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges.iter().filter(|one| self.counts(one.wanted))
     }
 
-    /// How long requests took that count and did not fail.
+    /// The latency of counted requests that did not fail.
     #[must_use]
     pub fn latency(&self) -> Latency {
         self.latency_of(|_| true)
     }
 
-    /// The same of those that `which` names.
+    /// Same as [`latency`](Self::latency), for the requests that `which` selects.
     #[must_use]
     pub fn latency_of(&self, which: impl Fn(&Exchange) -> bool) -> Latency {
         let mut durations = Durations::new();
@@ -183,27 +184,28 @@ impl Measured {
         self.exchanges.iter().filter(done).count()
     }
 
-    /// What each class received, over what the one did that received least of those that received anything.
+    /// Bytes received by each class, relative to the class that received least of those that received anything.
     #[must_use]
     pub fn ratio(&self) -> Vec<f64> {
         let least = self.received_bytes.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(1);
         self.received_bytes.iter().map(|&bytes| bytes as f64 / least as f64).collect()
     }
 
-    /// What was asked for, as a part of what the downlink carries: one seed realises more or less of an open loop's load.
+    /// The load that was requested, as a fraction of the downlink's rate: depending on the seed, it is more or less than the
+    /// open loop's nominal load.
     #[must_use]
     pub fn offered(&self) -> f64 {
         let bytes: f64 = self.exchanges.iter().map(|one| wire_bytes(one.bytes as f64)).sum();
         bytes * 8.0 / (self.rate_bps as f64 * self.counted_to.as_secs_f64())
     }
 
-    /// Milliseconds of the proxy's CPU for each request that was answered between warm-up and duration.
+    /// Milliseconds of the proxy's CPU time per request answered between warm-up and duration.
     #[must_use]
     pub fn cpu_ms_per_request(&self) -> Option<f64> {
         self.proxy.as_ref().map(|proxy| proxy.cpu_s * 1e3 / self.answered_in_window() as f64)
     }
 
-    /// Milliseconds of the proxy's CPU for each megabyte that users received between warm-up and duration.
+    /// Milliseconds of the proxy's CPU time per megabyte that users received between warm-up and duration.
     #[must_use]
     pub fn cpu_ms_per_megabyte(&self) -> Option<f64> {
         let megabytes = self.received_bytes.iter().sum::<u64>() as f64 / 1e6;
@@ -249,7 +251,7 @@ mod tests {
             exchange(2, 19, End::Unfinished),
             exchange(2, 20, answered(21)),
         ]);
-        // 1, 2, 10 and, by age, 11 seconds.
+        // 1, 2, 10 and, still unfinished, 11 seconds.
         let latency = all.latency();
         assert_eq!(
             latency,

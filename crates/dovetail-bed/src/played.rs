@@ -1,13 +1,13 @@
-//! What came of a run of jobs.
+//! The results of a run of jobs.
 
 use std::time::Duration;
 
 use crate::{End, Job, LinkUse, ProxyUse};
 
-/// To what arrivals are exact.
+/// The resolution of timelines.
 const BIN: Duration = Duration::from_millis(10);
 
-/// Bytes over the time of a run, to 10 ms.
+/// Bytes over the time of a run, with a resolution of 10 ms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Timeline {
     bins: Vec<u64>,
@@ -40,26 +40,26 @@ impl Timeline {
         self.bins.iter().sum()
     }
 
-    /// Bits a second from one time up to another.
+    /// The mean rate from one time up to another, in bits per second.
     #[must_use]
     pub fn rate_bps(&self, from: Duration, to: Duration) -> f64 {
         self.between(from, to) as f64 * 8.0 / to.saturating_sub(from).as_secs_f64()
     }
 }
 
-/// A request of a job; times are of the run.
+/// A request of a job; times are relative to the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
-    /// When it was asked; for the first, when the job began to connect.
+    /// When it was sent; for the first, when the job began to connect.
     pub begun: Duration,
     /// When the first byte of its response arrived.
     pub first_byte: Option<Duration>,
-    /// How it ended; [`End::Answered`] says that the response was whole, and the requested one.
+    /// How it ended; [`End::Answered`] means that the response was complete and the requested one.
     pub end: End,
 }
 
 impl Round {
-    /// From asking to the last byte; none where there was no whole answer.
+    /// From sending to the last byte; `None` without a complete answer.
     #[must_use]
     pub fn took(&self) -> Option<Duration> {
         match self.end {
@@ -69,27 +69,27 @@ impl Round {
     }
 }
 
-/// What became of a job. It ends with its first request that is not answered.
+/// The outcome of a job. A job ends at its first unanswered request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedJob {
-    /// As it was given.
+    /// The job as specified.
     pub job: Job,
-    /// Its requests, in their order; none where the run ended before the job began.
+    /// Its requests in order; empty if the run ended before the job began.
     pub rounds: Vec<Round>,
-    /// Bytes of bodies: of a download those that arrived, of an upload those that the user's socket took.
+    /// Body bytes: of a download those that arrived, of an upload those that the user's socket took.
     pub bytes: Timeline,
-    /// How many connections it took: one, or one more each time that the other side closed it between two requests.
+    /// The number of connections it took: one, plus one for each time that the other side closed it between two requests.
     pub connections: u32,
 }
 
 impl PlayedJob {
-    /// Whether it asked and every answer was whole.
+    /// Whether it sent requests and every answer was complete.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.rounds.is_empty() && self.rounds.iter().all(|round| round.took().is_some())
     }
 
-    /// From the first request to the last byte of the last; none where an answer is not whole.
+    /// From the first request to the last byte of the last; `None` if an answer is incomplete.
     #[must_use]
     pub fn took(&self) -> Option<Duration> {
         let (first, last) = (self.rounds.first()?, self.rounds.last()?);
@@ -100,18 +100,18 @@ impl PlayedJob {
 /// The downlink's queue at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// Of the run.
+    /// Time since the start of the run.
     pub at: Duration,
-    /// Ethernet frames' bytes that wait.
+    /// Bytes of the queued Ethernet frames.
     pub bytes: u64,
-    /// Frames that wait.
+    /// Number of queued frames.
     pub packets: u64,
-    /// The link's rate then, in bits a second.
+    /// The link's rate at that time, in bits per second.
     pub rate_bps: u64,
 }
 
 impl Queued {
-    /// How long the link needs for what waits.
+    /// How long the link needs to send the queue.
     #[must_use]
     pub fn delay(&self) -> Duration {
         Duration::from_secs_f64(self.bytes as f64 * 8.0 / self.rate_bps as f64)
@@ -121,33 +121,34 @@ impl Queued {
 /// The results of a run of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
-    /// In the order in which they were given.
+    /// In the order of their specification.
     pub jobs: Vec<PlayedJob>,
     /// The downlink between warm-up and duration.
     pub link: LinkUse,
-    /// Its queue from the beginning to the end, as often as it was to be read.
+    /// The queue over the whole run, sampled at the requested interval.
     pub queue: Vec<Queued>,
-    /// The proxy, where the testbed began it.
+    /// The proxy, if the testbed started it.
     pub proxy: Option<ProxyUse>,
-    /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
+    /// The longest delay of a packet in the delay line beyond its due time: if more than a few milliseconds, the machine was
+    /// too busy.
     pub latest: Duration,
-    /// When the counters began to count.
+    /// When the counters started.
     pub counted_from: Duration,
-    /// When they ended.
+    /// When they stopped.
     pub counted_to: Duration,
     /// When the run ended.
     pub ended: Duration,
 }
 
 impl Played {
-    /// Bits a second that all jobs which `which` names transferred between warm-up and duration.
+    /// The total rate of the jobs that `which` selects, between warm-up and duration, in bits per second.
     #[must_use]
     pub fn rate_bps(&self, which: impl Fn(&Job) -> bool) -> f64 {
         let jobs = self.jobs.iter().filter(|played| which(&played.job));
         jobs.map(|played| played.bytes.rate_bps(self.counted_from, self.counted_to)).sum()
     }
 
-    /// The longest that the downlink's queue was between two times.
+    /// The longest queue of the downlink between two times.
     #[must_use]
     pub fn longest_queue(&self, from: Duration, to: Duration) -> Duration {
         let seen = self.queue.iter().filter(|queued| queued.at >= from && queued.at < to);

@@ -1,4 +1,4 @@
-//! Who is measured.
+//! The proxy to be measured.
 
 use std::{
     fmt, fs, io,
@@ -7,45 +7,45 @@ use std::{
     process::Command,
 };
 
-/// What a proxy needs to know about the testbed that it runs in.
+/// What a proxy needs to know about its testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
-    /// Where it has to listen.
+    /// Where it must listen.
     pub listen: SocketAddrV4,
-    /// The downlink, in bits of Ethernet frames a second.
+    /// The downlink's rate, in bits of Ethernet frames per second.
     pub rate_bps: u64,
-    /// The most that the downlink carries of TCP's payload, in bits a second.
+    /// The most TCP payload that the downlink carries, in bits per second.
     pub goodput_bps: f64,
     /// The near end of the provider's side, which answers pings.
     pub provider: Ipv4Addr,
-    /// A folder of its own, open to all users, which is removed after the run.
+    /// A directory of its own, writable by all users, which is removed after the run.
     pub folder: PathBuf,
 }
 
-/// Makes the command that runs a proxy in the foreground.
+/// Creates the command that runs a proxy in the foreground.
 type Make<'a> = dyn Fn(&Site) -> io::Result<Command> + Sync + 'a;
 
 /// The proxy to measure.
 pub enum Proxy<'a> {
-    /// A program, begun in the gateway's namespace and ended after the run.
+    /// A program that is started in the gateway's namespace and ended after the run.
     Command {
-        /// For messages.
+        /// Its name in messages.
         name: String,
-        /// Its command; input, output and errors are the testbed's.
+        /// Creates its command; the testbed sets its standard input, output and error.
         make: Box<Make<'a>>,
     },
-    /// One that listens there already, begun through `Bed::within`; what it takes is not measured.
+    /// A proxy already listening there, started through `Bed::within`; its resource usage is not measured.
     Listening,
 }
 
 impl<'a> Proxy<'a> {
-    /// The program that `make` makes the command of. It stays in the foreground, and ends on SIGTERM.
+    /// A program run by the command that `make` creates. It must stay in the foreground and end on SIGTERM.
     #[must_use]
     pub fn command(name: impl Into<String>, make: impl Fn(&Site) -> io::Result<Command> + Sync + 'a) -> Self {
         Self::Command { name: name.into(), make: Box::new(make) }
     }
 
-    /// Squid with its defaults, without a cache and without logs: the ordinary proxy to measure others beside.
+    /// Squid with its defaults, but no cache and no logs: the ordinary proxy to compare others with.
     #[must_use]
     pub fn squid() -> Self {
         Self::command("Squid", |site| {

@@ -1,11 +1,11 @@
-//! Packets drawn ahead, on a thread of their own.
+//! Draws packets ahead, on a separate thread.
 //!
-//! To read a capture or a table, or to draw packets by chance, can take as long as all the rest of a run. It hangs on
-//! nothing that the run does, as long as no flow is refilled: so it can be done on another core, a few thousand packets
-//! ahead. The run is the same to the last bit, since it gets the same packets in the same order.
+//! Reading a capture or a table, or drawing random packets, can take as long as the rest of a run. As long as no flow is
+//! refilled, it does not depend on what the run does, so it can be done on another core, a few thousand packets ahead. The
+//! run is the same to the last bit, since it receives the same packets in the same order.
 //!
-//! The workload is opened and stays on the thread that draws. What comes over is batches of packets, and with them what is
-//! asked of a flow when it first appears. Batches go back empty, so that nothing is allocated a packet.
+//! The workload is opened and stays on the drawing thread. It sends batches of packets, together with the properties of flows
+//! that first appear in them. Empty batches are returned, so that there is no allocation per packet.
 
 use std::{
     cell::Cell,
@@ -17,14 +17,14 @@ use std::{
 use dovetail_sched::{FlowId, Weight, cost::ProgramTable};
 use dovetail_sim::workload::{Arrival, Notice, Workload, WorkloadError};
 
-/// Packets of a batch: together about 400 KiB, which pass from one core's cache to the other's.
+/// Packets per batch: together about 400 KiB, which move from one core's cache to the other's.
 const BATCH: usize = 4096;
 
-/// Batches that are ready at most.
+/// Most batches ready at a time.
 const READY: usize = 4;
 
-/// Does `work` with the workload that `open` gives, of which packets are drawn ahead on another thread; on this one where
-/// they hang on what happens ([`Workload::is_open_loop`]). If `work` ends early, so does the thread.
+/// Calls `work` with the workload that `open` returns, with packets drawn ahead on another thread; on this one if they depend
+/// on the run ([`Workload::is_open_loop`]). If `work` ends early, so does the thread.
 ///
 /// # Errors
 /// Those of `open`.
@@ -72,7 +72,7 @@ struct Opened {
 #[derive(Default)]
 struct Batch {
     arrivals: Vec<Arrival>,
-    // The flows that appear in it, in order.
+    // The flows that first appear in it, in order.
     flows: Vec<Known>,
 }
 
@@ -96,7 +96,7 @@ impl Known {
     }
 }
 
-/// Draws everything, or until the run is over.
+/// Draws all packets, or until the run is over.
 fn draw(mut workload: Box<dyn Workload>, full: &SyncSender<Message>, empty: &Receiver<Batch>) {
     let opened = Opened {
         resources: workload.resources().to_vec(),
@@ -130,18 +130,18 @@ fn draw(mut workload: Box<dyn Workload>, full: &SyncSender<Message>, empty: &Rec
             return;
         }
     }
-    // It is no error that the run is over before.
+    // The run may end before; that is not an error.
     let _ = full.send(Message::End(ended.map(drop), workload.notices()));
 }
 
-/// The same workload, here.
+/// The workload as seen by the run.
 struct Ahead {
     opened: Opened,
     ready: Receiver<Message>,
     back: Sender<Batch>,
     batch: Batch,
     taken: usize,
-    // Which of the batch's flows was asked of last.
+    // The batch's flow that was queried last.
     asked: Cell<usize>,
     has_ended: bool,
     notices: Vec<Notice>,
@@ -161,7 +161,7 @@ impl Ahead {
         }
     }
 
-    /// The next batch in the place of the one that is used up; whether there is one.
+    /// Replaces the exhausted batch with the next; returns whether there is one.
     #[cold]
     fn fetch(&mut self) -> Result<bool, WorkloadError> {
         if self.has_ended {
@@ -170,7 +170,7 @@ impl Ahead {
         match self.ready.recv() {
             Ok(Message::Batch(batch)) => {
                 let used = core::mem::replace(&mut self.batch, batch);
-                // At the end of the stream it is not taken.
+                // At the end of the stream it is not accepted.
                 let _ = self.back.send(used);
                 self.taken = 0;
                 self.asked.set(0);
@@ -181,7 +181,7 @@ impl Ahead {
                 self.notices = notices;
                 ended.map(|()| false)
             }
-            // The thread panicked, which the scope will tell.
+            // The thread panicked, which the scope propagates.
             Ok(Message::Opened(_)) | Err(_) => {
                 self.has_ended = true;
                 Ok(false)
@@ -189,7 +189,7 @@ impl Ahead {
         }
     }
 
-    /// What is known of a flow of this batch. They are asked of in order, each more than once.
+    /// Properties of a flow of this batch. Flows are queried in order, each more than once.
     fn known(&self, flow: FlowId) -> Option<&Known> {
         let is_at = |at: usize| self.batch.flows.get(at).is_some_and(|known| known.flow == flow);
         let asked = self.asked.get();
@@ -241,7 +241,7 @@ impl Workload for Ahead {
         self.opened.programs.clone()
     }
 
-    /// Of a flow that appears in the batch that is being taken; of others it is their number.
+    /// The label of a flow that first appears in the current batch; the number of any other flow.
     fn label(&self, flow: FlowId) -> String {
         self.known(flow).map_or_else(|| flow.to_string(), |known| known.label.clone())
     }
@@ -254,7 +254,7 @@ impl Workload for Ahead {
         self.opened.packets_hint
     }
 
-    /// None before the end.
+    /// Empty before the end.
     fn notices(&self) -> Vec<Notice> {
         self.notices.clone()
     }

@@ -1,4 +1,4 @@
-//! The scenarios that come with the command, and how one is found by its name.
+//! Built-in scenarios, and how they are found by name.
 
 use std::{
     io::{ErrorKind, Write},
@@ -15,7 +15,7 @@ use crate::{
     table::Table,
 };
 
-/// Each by name, in the order in which they are listed.
+/// Names and texts, in the order in which they are listed.
 const BUILTIN: &[(&str, &str)] = &[
     ("middlebox", include_str!("../scenarios/middlebox.toml")),
     ("three-resources", include_str!("../scenarios/three-resources.toml")),
@@ -40,20 +40,20 @@ const BUILTIN: &[(&str, &str)] = &[
     ("msfrs", include_str!("../scenarios/msfrs.toml")),
 ];
 
-/// The text of the scenario of this name.
+/// The text of the scenario with this name.
 pub(crate) fn text_of(name: &str) -> Option<&'static str> {
     BUILTIN.iter().find(|(known, _)| *known == name).map(|&(_, text)| text)
 }
 
-/// The text of the scenario at `path`, or else of the one that has this name.
+/// The text of the scenario at `path`, or else of the built-in one with this name.
 ///
 /// # Errors
-/// [`Misuse::NoScenario`] where neither is there and it looks like a name; [`Error::File`] where a file cannot be read.
+/// [`Misuse::NoScenario`] if neither exists and `path` looks like a name; [`Error::File`] if a file cannot be read.
 pub(crate) fn find(path: &Path) -> Result<String, Error> {
     let Some(name) = name_in(path).filter(|_| !path.is_file()) else {
         return read_text(path).map_err(|error| known_by_name(path, error));
     };
-    // A folder is no scenario, so it hides none.
+    // A folder is not a scenario, so it hides none.
     match text_of(name) {
         Some(text) if !path.exists() || path.is_dir() => Ok(text.to_owned()),
         None if !path.exists() => {
@@ -65,7 +65,7 @@ pub(crate) fn find(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// What could be a scenario's name: a word, not a path.
+/// The path as a possible scenario name: a word, not a path.
 fn name_in(path: &Path) -> Option<&str> {
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
@@ -74,7 +74,7 @@ fn name_in(path: &Path) -> Option<&str> {
     }
 }
 
-/// Of a file that is not there says that the command has one like it.
+/// For a file that does not exist, reports that there is a built-in scenario of that name.
 fn known_by_name(path: &Path, error: Error) -> Error {
     let name = path.file_stem().and_then(|stem| stem.to_str()).filter(|name| text_of(name).is_some());
     match (error, name) {
@@ -122,10 +122,10 @@ impl Listed {
     }
 }
 
-/// Writes to `out` which scenarios there are.
+/// Writes the list of scenarios to `out`.
 ///
 /// # Errors
-/// Where `out` takes it not.
+/// If writing to `out` fails.
 pub fn scenarios(json: bool, out: &mut dyn Write) -> Result<(), Error> {
     let all = BUILTIN.iter().map(Listed::of).collect::<Result<Vec<_>, _>>()?;
     if json {

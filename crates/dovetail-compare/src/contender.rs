@@ -1,11 +1,11 @@
-//! Which policies can be run where.
+//! Where policies can be run.
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::network::Contender;
 
 use crate::error::{Error, Misuse};
 
-/// A policy of packets; one of requests needs a gateway.
+/// The packet policy of a contender; a request policy requires a gateway.
 pub(crate) fn of_packets(contender: &Contender) -> Result<PolicySpec, Error> {
     match contender {
         Contender::UserSide(policy) => Ok(policy.clone()),

@@ -1,5 +1,5 @@
-//! The SHA-256 of what a run reads, taken from the bytes as they pass: nothing is read twice or kept for it. Where nothing
-//! will show it, it is not taken: over a table it would be a twentieth of the run.
+//! SHA-256 of a run's inputs, computed from the bytes as they are read: nothing is read twice or kept for it. It is omitted
+//! if no output shows it: over a table it would take a twentieth of the run.
 
 use std::{
     fmt::Write as _,
@@ -14,10 +14,10 @@ pub(crate) fn of_text(text: &str) -> String {
     hex(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
-/// A reader, and the digest of the bytes that it has brought so far.
+/// A reader, with the digest of the bytes read so far.
 struct Digested<R> {
     reader: R,
-    /// None where the digest is not wanted.
+    /// `None` if the digest is not wanted.
     context: Option<Context>,
     has_ended: bool,
 }
@@ -42,12 +42,12 @@ impl<R: Read> Read for Bytes<R> {
     }
 }
 
-/// The digest of the same bytes, for when they are parsed.
+/// The digest of the same bytes, for after parsing.
 pub(crate) struct Digest<R>(Arc<Mutex<Digested<R>>>);
 
 impl<R: Read> Digest<R> {
-    /// Of all bytes, where it is wanted. What was not parsed is read now; of a pipe that `may_wait`, nothing more is, and
-    /// there is no digest unless it has ended.
+    /// The digest of all bytes, if wanted. Reads what was not parsed; from a pipe that `may_wait` it reads no more, and there
+    /// is no digest unless the pipe has ended.
     pub(crate) fn finish(self, may_wait: bool) -> io::Result<Option<String>> {
         let mut digested = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if digested.context.is_none() || (may_wait && !digested.has_ended) {

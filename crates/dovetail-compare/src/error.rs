@@ -1,4 +1,4 @@
-//! Why something could not be done.
+//! Errors.
 
 use std::{
     io,
@@ -13,53 +13,53 @@ use dovetail_sim::{
 };
 use thiserror::Error;
 
-/// Why it was not done.
+/// Why a command failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was asked for does not go together, or cannot be: asked otherwise, it could be done.
+    /// The request is inconsistent or impossible; another request could succeed.
     #[error(transparent)]
     Misuse(#[from] Misuse),
-    /// A file or folder could not be read, written or made.
+    /// A file or folder could not be read, written or created.
     #[error("cannot {doing} {}: {source}", path.display())]
     File {
-        /// What was to be done: "read", "write" or "make the folder".
+        /// The operation: "read", "write" or "make the folder".
         doing: &'static str,
         /// Which file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The writer for what was found out took it not.
+    /// Writing the results to the output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
-    /// What was found out is no JSON.
+    /// The results cannot be represented in JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A scenario, network, capture or table is wrong.
+    /// A scenario, network, capture or table is invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A scenario's classes cannot be changed so.
+    /// A scenario's classes cannot be changed like this.
     #[error(transparent)]
     Class(#[from] ClassError),
-    /// A scenario names a pipeline that there is not.
+    /// A scenario names a pipeline mode that does not exist.
     #[error(transparent)]
     Pipeline(#[from] ModeError),
-    /// A number with a unit is none.
+    /// A number with a unit is invalid.
     #[error(transparent)]
     Unit(#[from] UnitError),
-    /// There is no such policy.
+    /// The policy does not exist.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A policy's run over a pipeline broke off.
+    /// A policy's run over a pipeline failed.
     #[error("{policy}: {source}")]
     Run {
-        /// Whose run.
+        /// The policy.
         policy: String,
         /// Why.
         source: SimulateError,
     },
-    /// A run over a network broke off.
+    /// A run over a network failed.
     #[error("{under}: {source}")]
     NetworkRun {
         /// The policy or gateway.
@@ -67,18 +67,18 @@ pub enum Error {
         /// Why.
         source: NetworkError,
     },
-    /// A capture or table has nothing to compare by.
+    /// A capture or table without packets.
     #[error("{} holds no packets", .0.display())]
     NoPackets(PathBuf),
-    /// No scenario or network of this name comes with the library.
+    /// No built-in scenario or network has this name.
     #[error("there is no built-in {kind} '{name}'")]
     NoBuiltin {
         /// "scenario" or "network".
         kind: &'static str,
-        /// What was asked for.
+        /// The name given.
         name: String,
     },
-    /// There is no such file, but a scenario of its name comes with the library.
+    /// The file does not exist, but there is a built-in scenario of its name.
     #[error("there is no file {}; the scenario that comes with the command is called {name}", path.display())]
     ByName {
         /// The file.
@@ -86,16 +86,16 @@ pub enum Error {
         /// The scenario.
         name: String,
     },
-    /// Runs were made, and there is nothing in them to choose by.
+    /// Runs completed, but their results offer no basis for a choice.
     #[error("{0}")]
     NothingToWeigh(String),
     /// Several files could not be written.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<Error>),
-    /// A run of several is missing in the end.
+    /// A result is missing at the end of several runs.
     #[error("a finished run is missing")]
     Missing,
-    /// What wants to be reserved cannot be read.
+    /// The requested reservations cannot be read.
     #[error("{0}")]
     Reservations(String),
     /// A function could not be measured.
@@ -103,16 +103,16 @@ pub enum Error {
     Measurement {
         /// Which function.
         function: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
 impl Error {
-    /// All failures as one.
+    /// Combines failures into one.
     ///
     /// # Errors
-    /// If there is any.
+    /// If there are any.
     pub fn unless_none(mut failures: Vec<Self>) -> Result<(), Self> {
         match failures.len() {
             0 => Ok(()),
@@ -131,10 +131,10 @@ impl Error {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Misuse {
-    /// These options cannot be given here, or not so.
+    /// Options that are not allowed here, or not with these values.
     #[error("{}: {why}", fields.join(", "))]
     Option {
-        /// The fields of [`options`](crate::options) that are at odds with the rest.
+        /// The fields of [`options`](crate::options) that conflict with the others.
         fields: &'static [&'static str],
         /// Why.
         why: String,
@@ -142,24 +142,24 @@ pub enum Misuse {
     /// A policy cannot be run here.
     #[error("policy {policy}: {why}")]
     Policy {
-        /// As it was given.
+        /// The policy as given.
         policy: String,
         /// Why not.
         why: String,
     },
-    /// An output is a file that is used already.
+    /// An output file is already in use.
     #[error(
         "{what}: {} is {}: write to another file", path.display(),
         if *is_input { format!("the {by}, which is an input") } else { format!("written as {by} already") }
     )]
     Taken {
-        /// What would be written.
+        /// The output.
         what: String,
         /// Its path.
         path: PathBuf,
-        /// What the file is.
+        /// What already uses the file.
         by: String,
-        /// Whether the command reads it.
+        /// Whether the file is an input.
         is_input: bool,
     },
     /// Two policies whose files would have the same name.
@@ -170,53 +170,53 @@ pub enum Misuse {
         /// The file.
         path: PathBuf,
     },
-    /// A policy is asked for twice.
+    /// A policy is given twice.
     #[error("policy {0} is given twice")]
     Twice(String),
     /// A policy cannot be built for this node.
     #[error(transparent)]
     Unfit(PolicyError),
-    /// A load so low that times would end beyond the clock.
+    /// A load so low that times would exceed the clock.
     #[error("{} would last longer than 146 years at a load of {load}: use a higher one", path.display())]
     TooSlow {
-        /// Of which capture or table.
+        /// The capture or table.
         path: PathBuf,
-        /// The load that was asked for.
+        /// The requested load.
         load: f64,
     },
-    /// There is neither a file nor a scenario of this name.
+    /// There is neither a file nor a scenario with this name.
     #[error("there is no file or scenario '{name}'{}: the scenarios that come with the command are {known}", or_meant(*meant))]
     NoScenario {
-        /// What was asked for.
+        /// The name given.
         name: String,
         /// The scenario that was probably meant.
         meant: Option<&'static str>,
-        /// The scenarios that there are.
+        /// The available scenarios.
         known: String,
     },
-    /// There is no such network function.
+    /// The network function does not exist.
     #[error("there is no function '{name}'{}, only {known} and all", or_meant(nearest(name, known.split(", "))))]
     NoFunction {
-        /// What was asked for.
+        /// The name given.
         name: String,
-        /// The functions that there are.
+        /// The available functions.
         known: String,
     },
     /// A network function has no packets of this size.
     #[error("{0}")]
     NoSuchSize(String),
-    /// More packets than are kept of a function.
+    /// More packets than are kept for a function.
     #[error("use fewer packets or sizes: at most 2,000,000 packets of each function can be kept")]
     TooManyPackets,
 }
 
-/// What was probably meant, behind what was asked for.
+/// A suggestion, to append to what was given.
 pub(crate) fn or_meant(meant: Option<&str>) -> String {
     meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 impl Misuse {
-    /// An option that cannot be given here.
+    /// An option that is not allowed here.
     pub(crate) fn option(fields: &'static [&'static str], why: impl Into<String>) -> Self {
         Self::Option { fields, why: why.into() }
     }

@@ -1,6 +1,6 @@
-//! Text inside HTML.
+//! HTML escaping.
 
-/// Text that may stand in HTML.
+/// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }

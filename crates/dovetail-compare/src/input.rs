@@ -1,4 +1,4 @@
-//! What to run: a scenario, a capture or a table, resolved from what was asked for and opened once a policy.
+//! The traffic to run: a scenario, a capture or a table, resolved from the options and opened once per policy.
 
 use std::{
     fs::File,
@@ -33,30 +33,30 @@ use crate::{
 /// The link of the published experiments, for captures whose link is not given.
 const DEFAULT_LINK: &str = "400Mbps";
 
-/// The scenario that is run where nothing is named.
+/// Run if none is named.
 const DEFAULT_SCENARIO: &str = "middlebox";
 
-/// How hard the busiest resource is asked for when none is given: nearly all that it can do.
+/// Default load of the busiest resource: nearly all of its capacity.
 const DEFAULT_LOAD: f64 = 0.95;
 
-/// The link of a capture without a box: neither a link nor a scenario is given.
+/// The link of a capture if neither a link nor a scenario is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnnamedLink {
     /// The link of the published experiments.
     Published,
-    /// The link that is asked for as much as the CPU, so that neither is plenty.
+    /// A link with the same load as the CPU, so that neither has capacity to spare.
     Balanced,
 }
 
-/// What is assumed of a capture's packets where nothing is said of the box.
+/// Note about a capture whose middlebox is not described.
 const NO_BOX: &str = "no box is described, so what packets cost is assumed, not known: flows are assigned at random to four \
     published kinds of processing; describe yours with a scenario ('dovetail profile' measures network functions)";
 
-/// And where classes are dealt to the flows that match none.
+/// Note if flows that match no class are assigned to classes.
 const DEALT_AT_RANDOM: &str = "flows that match no class are assigned to one at random by the classes' shares, so what their \
     packets cost is assumed, not known; give classes ports or prefixes";
 
-/// A workload that can be opened again and again, always the same.
+/// A workload that can be opened repeatedly, with identical contents.
 pub struct Input {
     name: String,
     source: Source,
@@ -65,7 +65,7 @@ pub struct Input {
     queue_packets: Option<u32>,
     packets: Option<u64>,
     remark: Option<String>,
-    /// What a capture or table holds.
+    /// Totals of a capture or table.
     found: Option<Survey>,
     sources: Sources,
 }
@@ -77,8 +77,8 @@ enum Source {
 }
 
 impl Input {
-    /// Finds out what is asked for, and looks through captures and tables once.
-    /// `text` is the scenario's; `with_digests`: what is read is hashed, to be shown.
+    /// Resolves the options, and reads captures and tables once. `text` is the scenario's; `with_digests`: inputs are hashed,
+    /// for display.
     pub fn resolve(
         args: &InputOptions,
         with_digests: bool,
@@ -109,7 +109,7 @@ impl Input {
                         sources
                             .files
                             .extend(text_of(DEFAULT_SCENARIO).map(|text| scenario_file(DEFAULT_SCENARIO, text)));
-                        // Nobody's box: a command may choose its pipeline.
+                        // No described middlebox: a command may choose its pipeline.
                         scenario.pipeline = None;
                         if let Some(rate) = args.link {
                             scenario.classes.set_rate("link", rate).map_err(Error::from)?;
@@ -157,7 +157,8 @@ impl Input {
         let mut options = CaptureOptions::new(classes);
         options.seed = args.seed.or(scenario.as_ref().map(|scenario| scenario.seed)).unwrap_or(1);
         options.packets = scenario.as_ref().and_then(|scenario| scenario.packets);
-        // Who names the link or the box wants the traffic at its own pace; who names neither wants to see queues.
+        // If the link or the middlebox is given, traffic keeps its own pace; otherwise the load is set so that there are
+        // queues.
         let assumed =
             if scenario.is_some() || args.link.is_some() { None } else { Some(Stated::assumed(DEFAULT_LOAD)) };
         sources.load = Stated::first(args.load, None).or(assumed);
@@ -232,11 +233,11 @@ impl Input {
         }
     }
 
-    /// The same traffic at another load: time is scaled so that the busiest resource has it. `None` where time cannot be
-    /// scaled so.
+    /// The same traffic at another load: time is scaled so that the busiest resource has it. `None` if time cannot be scaled
+    /// like this.
     ///
     /// # Errors
-    /// Where a scenario cannot have this load.
+    /// If a scenario cannot have this load.
     pub(crate) fn at_load(&self, load: f64) -> Result<Option<Self>, Error> {
         let time_scale = |found: &Survey| {
             let scale = scale_for_load(found, load);
@@ -274,7 +275,7 @@ impl Input {
         matches!(self.source, Source::Capture { .. })
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -284,17 +285,17 @@ impl Input {
         &self.resources
     }
 
-    /// What lies between resources, if the scenario sets it.
+    /// The pipeline mode, if the scenario sets it.
     pub fn pipeline(&self) -> Option<PipelineMode> {
         self.pipeline
     }
 
-    /// Packets that may wait of each flow, if the scenario sets it.
+    /// Limit of queued packets per flow, if the scenario sets it.
     pub fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
     }
 
-    /// What was assumed because it was not given.
+    /// Assumptions made for lack of a specification.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
@@ -304,7 +305,7 @@ impl Input {
         &self.sources
     }
 
-    /// How many packets there will be, where that is known.
+    /// The number of packets, if known.
     pub fn packets_hint(&self) -> Option<u64> {
         self.packets
     }
@@ -315,15 +316,14 @@ pub fn builtin_scenario(name: &str) -> Result<Scenario, Error> {
     builtin_scenario_with(name, str::to_owned)
 }
 
-/// The same with something changed in its text.
+/// The same with a change to its text.
 pub fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) -> Result<Scenario, Error> {
     let text = text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "scenario", name: name.to_owned() })?;
     let none = |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in scenario names {file}")));
     Scenario::parse(&change(text), name, &mut { none }).map_err(Error::from)
 }
 
-/// The text of the scenario or network that is named, by its path or as one that comes with the command. Read once: it may
-/// be a pipe.
+/// The text of the named scenario or network, by its path or as a built-in one. Read once: it may be a pipe.
 pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
     match &args.text {
         Some(text) => Ok(Some(text.clone())),
@@ -331,7 +331,7 @@ pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
     }
 }
 
-/// Opens files beside the one at `path`.
+/// Opens files in the folder of the one at `path`.
 pub fn beside(path: &Path) -> impl FnMut(&str) -> io::Result<Box<dyn Read + Send>> + use<> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     move |name| Ok(Box::new(File::open(folder.join(name))?))
@@ -341,8 +341,8 @@ fn pipeline_of(scenario: &Scenario) -> Result<Option<PipelineMode>, Error> {
     scenario.pipeline.as_deref().map(str::parse).transpose().map_err(Error::from)
 }
 
-/// Gives the published costs the link that is asked for as much as the CPU; what to say of it. Nothing is done where the
-/// capture asks nothing of either.
+/// For the published costs, sets the link to the same load as the CPU; returns a note. Does nothing if the capture puts no
+/// load on one of them.
 fn balance(classes: &mut ClassSet, found: &mut Survey) -> Option<String> {
     let [cpu, link] = found.demand.first_chunk_mut()?;
     let megabits = found.bytes as f64 * 8e-6 / cpu.as_secs_f64();
@@ -394,15 +394,15 @@ fn csv_of(
     Ok(Box::new(csv.map_err(Error::from)?))
 }
 
-/// A scenario, and what was read for it.
+/// A scenario, and the files read for it.
 fn read_scenario(path: &Path, text: &str, with_digests: bool) -> Result<(Scenario, Vec<InputFile>), Error> {
     parsed(path, text, with_digests, |text, name, open| Scenario::parse(text, name, open).map_err(Error::from))
 }
 
-/// Opens the files that a scenario or network names.
+/// Opens files that a scenario or network refers to.
 pub(crate) type Opener<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Read + Send>>;
 
-/// What `parse` makes of the text at `path`, and what was read for it, hashed if `with_digests`.
+/// The result of `parse` for the text at `path`, and the files read for it, hashed if `with_digests`.
 pub(crate) fn parsed<T>(
     path: &Path,
     text: &str,
@@ -429,15 +429,16 @@ fn scenario_file(name: &str, text: &str) -> InputFile {
     InputFile { kind: "scenario", name: name.to_owned(), sha256: Some(of_text(text)) }
 }
 
-/// The link's rate, where an option or the scenario says what it is.
+/// The link's rate, if an option or the scenario states it.
 fn stated_link(args: &InputOptions, classes: &ClassSet) -> Option<Stated<f64>> {
     Stated::first(args.link.map(Rate::bps), classes.rate("link").map(Rate::bps))
 }
 
-/// No packet arrives later: 146 years.
+/// No packet arrives later than this: 146 years.
 const LATEST_NANOS: f64 = (1u64 << 62) as f64;
 
-/// By what to multiply times for a load. Refuses what would put a packet beyond the end of the clock, where it is lost.
+/// The factor for times that gives this load. Rejects a load at which packets would exceed the range of the clock and be
+/// lost.
 fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
     let scale = scale_for_load(found, load);
     if found.duration.as_f64() * scale > LATEST_NANOS {
@@ -446,7 +447,7 @@ fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
     Ok(scale)
 }
 
-/// Reads a workload once, to know how much there is. Refuses one without packets: there is nothing to compare.
+/// Reads a workload once to compute totals. Rejects one without packets: there is nothing to compare.
 fn look_through(workload: &mut dyn Workload, path: &Path, progress: &dyn Progress) -> Result<Survey, Error> {
     let reading = progress.begin(Task { name: "reading", width: 0, counts: "packets", total: None });
     let found = match reading.stop() {

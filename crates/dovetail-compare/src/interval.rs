@@ -1,4 +1,4 @@
-//! The interval that figures of several samples are in: from the 5th to the 95th percentile, by nearest rank.
+//! The interval of figures over several samples: from the 5th to the 95th percentile, by nearest rank.
 
 use dovetail_stats::{Quantile, median_of_runs, quantile};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// The ends of the interval.
 pub(crate) const ENDS: [f64; 2] = [0.05, 0.95];
 
-/// Of these numbers; `None` without any.
+/// The interval of these numbers; `None` without any.
 pub(crate) fn interval(numbers: &[f64]) -> Option<[f64; 2]> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -14,7 +14,7 @@ pub(crate) fn interval(numbers: &[f64]) -> Option<[f64; 2]> {
     Some([low?, high?])
 }
 
-/// The same document of several samples as one: each number as its median and interval, over the samples that have it.
+/// Combines the same document of several samples: each number becomes its median and interval over the samples that have it.
 pub(crate) fn together(samples: &[&Value]) -> Value {
     if let Some(Value::Object(first)) = samples.iter().find(|value| value.is_object()) {
         let of = |key: &String| samples.iter().filter_map(|sample| sample.get(key)).collect::<Vec<_>>();

@@ -1,12 +1,12 @@
 //! Runs schedulers side by side over the same traffic, and shows the results.
 //!
-//! Behind the `dovetail` command, and for programs that want the same: [`compare()`] runs policies over a scenario, a
-//! capture, a table or a network, [`explain()`] says who made whose packets or requests wait, [`tune()`] says which value of
-//! a knob to run, [`admit()`] which reservations a node can keep, and `profile()` what network functions cost on this machine. What they are asked is in [`options`]; they write a
-//! text or one JSON document to the writer that they are given, and pages and records where they are asked to. Nothing here
-//! prints, and how far runs are goes to a [`Progress`].
+//! This is the library of the `dovetail` command, also for programs with the same needs: [`compare()`] runs policies over a
+//! scenario, a capture, a table or a network; [`explain()`] shows what packets or requests wait for; [`tune()`] recommends
+//! the value of a knob; [`admit()`] tells which reservations a node can keep; and `profile()` measures the cost of network
+//! functions on this machine. Their parameters are in [`options`]. They write a text or one JSON document to a given writer,
+//! and pages and records if requested. Nothing here prints; the progress of runs is reported to a [`Progress`].
 //!
-//! What they are made of is public too: an [`input`] and the policies' runs over it ([`run`]), a policy before a
+//! Their building blocks are public too: an [`input`] and the policies' runs over it ([`run`]), a policy in front of a
 //! [`network`]'s link, [`table`]s and a [`report`].
 
 mod admit;

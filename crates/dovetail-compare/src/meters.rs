@@ -1,4 +1,4 @@
-//! How far several runs of policies are.
+//! Progress of several runs of policies.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -47,7 +47,7 @@ impl<'a> Bars<'a> {
         bars
     }
 
-    /// A run has begun.
+    /// Begins a run.
     pub(crate) fn begin(&self, policy: &PolicySpec) -> Bar<'_> {
         let own = || {
             let task = Task { name: policy.as_str(), width: self.width, counts: "packets", total: self.packets };
@@ -56,7 +56,7 @@ impl<'a> Bars<'a> {
         self.all.as_deref().map_or_else(own, Bar::Shared)
     }
 
-    /// A run has ended.
+    /// Ends a run.
     pub(crate) fn end(&self) {
         self.count(1);
     }

@@ -1,4 +1,4 @@
-//! Where what was found out goes: a writer, and a page.
+//! Output of results: to a writer, and as a page.
 
 use std::{io::Write, path::Path};
 
@@ -7,7 +7,7 @@ use crate::{error::Error, files::NewFile, report::Page};
 /// Writes a text and ends the line.
 ///
 /// # Errors
-/// Where `out` takes it not.
+/// If writing to `out` fails.
 pub fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Error::Output)
 }
@@ -15,16 +15,16 @@ pub fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
 /// Writes one JSON document.
 ///
 /// # Errors
-/// Where `out` takes it not, or it is no JSON.
+/// If writing to `out` fails, or the document cannot be represented in JSON.
 pub fn print_json(out: &mut dyn Write, document: &impl serde::Serialize) -> Result<(), Error> {
     print(out, &serde_json::to_string_pretty(document)?)
 }
 
-/// What was found out, in the forms that were asked for: a page into `report`, and to `out` one JSON document or a text,
-/// which is told where the page is. A page that cannot be written costs nothing but itself.
+/// Outputs results in the requested forms: a page to `report`, and to `out` one JSON document or a text, which receives the
+/// page's path. If the page cannot be written, the other output is unaffected.
 ///
 /// # Errors
-/// Where the page cannot be written, or `out` takes the rest not.
+/// If the page cannot be written, or writing to `out` fails.
 pub fn deliver<D: serde::Serialize>(
     out: &mut dyn Write,
     report: Option<NewFile>,

@@ -1,9 +1,9 @@
-//! A scenario with some of its values changed, for who runs it again and again with others.
+//! Overrides values of a scenario, for callers that run it repeatedly with different ones.
 //!
-//! A value is named by its path with dots between, such as `resource.link.rate` or `flow.web.arrivals.poisson`. In a list, an
-//! entry goes by its `name`, by its place from 0, or by `*`, which is all of them; where there is but one, or one is the
-//! watched one, it need not be said. A path that begins with no key of the file begins with the name of an entry, if only one
-//! has it: `link.rate` is the rate of the resource `link`, and in a network of the watched link.
+//! A value is identified by its path with dots between, such as `resource.link.rate` or `flow.web.arrivals.poisson`. An entry
+//! of a list is identified by its `name`, by its index from 0, or by `*` for all entries; if there is only one, or one is the
+//! watched one, it may be omitted. A path that does not start with a key of the file starts with the name of an entry, if
+//! only one has it: `link.rate` is the rate of the resource `link`, and in a network of the watched link.
 
 use toml::{Table, Value};
 
@@ -12,11 +12,11 @@ use crate::error::{Error, Misuse};
 /// The longest path, in steps; no scenario is as deep.
 const DEEPEST: usize = 32;
 
-/// The text with these values, or without what is to be none; `name` is what it is called. Equal scenarios have equal texts,
-/// whatever their comments and the order of their keys.
+/// The text with these values, or without those that are `None`; `name` is its name. Equal scenarios have equal texts,
+/// regardless of their comments and the order of their keys.
 ///
 /// # Errors
-/// Where the text is no TOML, or a path names nothing that can be changed.
+/// If the text is not TOML, or a path identifies nothing that can be changed.
 pub fn overridden(text: &str, name: &str, overrides: &[(String, Option<Value>)]) -> Result<String, Error> {
     let table: Table = dovetail_toml::read(text)
         .map_err(|fault| Misuse::option(&["scenario"], fault.located(text, name).to_string()))?;
@@ -31,7 +31,7 @@ pub fn overridden(text: &str, name: &str, overrides: &[(String, Option<Value>)])
         .map_err(|error| Misuse::option(&["overrides"], format!("cannot be written as TOML: {error}")).into())
 }
 
-/// The steps of a path; what is between quotation marks may have dots.
+/// The steps of a path; text between quotation marks may contain dots.
 fn steps(path: &str) -> Result<Vec<String>, String> {
     let (mut steps, mut step, mut quoted) = (Vec::new(), String::new(), false);
     for c in path.chars() {
@@ -51,7 +51,7 @@ fn steps(path: &str) -> Result<Vec<String>, String> {
     Ok(steps)
 }
 
-/// Puts the key of the list before an entry's name, if that is how a path begins.
+/// Inserts the key of the list if a path starts with an entry's name.
 fn from_the_top(document: &Value, mut steps: Vec<String>) -> Vec<String> {
     let Some(table) = document.as_table() else { return steps };
     if steps.len() < 2 || table.contains_key(&steps[0]) {
@@ -94,7 +94,7 @@ fn set(place: &mut Value, steps: &[String], value: Option<&Value>) -> Result<(),
     }
 }
 
-/// In the entries of a list that `step` names, or in the one that need not be named.
+/// Sets a value in the entries of a list that `step` selects, or in the one that may be omitted.
 fn set_in(
     list: &mut Vec<Value>,
     step: &str,
@@ -130,7 +130,7 @@ fn set_in(
     }
 }
 
-/// As much of a text as a message can hold.
+/// A text, shortened for a message.
 fn clipped(text: &str) -> String {
     text.chars().take(60).collect::<String>().escape_debug().to_string()
 }

@@ -1,41 +1,41 @@
-//! The progress of runs, for a display, and whether they are to go on.
+//! Progress of runs, for a display, and a signal to stop them.
 
 use std::sync::atomic::AtomicBool;
 
-/// Something that takes a while.
+/// A task of some duration.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// What it is; may be empty.
+    /// Its name; may be empty.
     pub name: &'a str,
-    /// Characters of the longest name of the tasks beside it, to line them up.
+    /// Length of the longest name among concurrent tasks, for alignment.
     pub width: usize,
     /// What is counted, such as "packets".
     pub counts: &'a str,
-    /// How many there will be, where that is known.
+    /// The total, if known.
     pub total: Option<u64>,
 }
 
-/// Shows how far tasks are.
+/// Displays the progress of tasks.
 pub trait Progress: Sync {
-    /// A task has begun; it ends when its meter is dropped.
+    /// Begins a task; it ends when its meter is dropped.
     fn begin(&self, task: Task<'_>) -> Box<dyn Meter>;
 }
 
-/// How far a task is.
+/// Progress of a task.
 pub trait Meter: Send + Sync {
-    /// So much more is done.
+    /// Adds `more` to what is done.
     fn inc(&self, more: u64);
 
-    /// What it is about now.
+    /// Changes the name.
     fn rename(&self, name: &str);
 
-    /// What is set once the task is to end early, with an error; by default nothing.
+    /// A flag that is set when the task is to end early, with an error; by default there is none.
     fn stop(&self) -> Option<&AtomicBool> {
         None
     }
 }
 
-/// Shows nothing.
+/// Displays nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -1,15 +1,15 @@
-//! Where figures come from: all that decides them, so that a run can be made again and told from another.
+//! Provenance of figures: everything that determines them, so that a run can be repeated and distinguished from others.
 //!
-//! What is not said of the box or the traffic is taken from a scenario or assumed, so values come with their [`Origin`].
-//! Policies are written with every knob that has a value beside theirs. Two runs with the same block have the same figures,
-//! except for how long they took.
+//! Properties of the middlebox or the traffic that are not given are taken from a scenario or assumed, so values come with
+//! their [`Origin`]. Policies are written with every knob that has a value. Two runs with the same block have the same
+//! figures, except for how long they took.
 
 use dovetail_sim::network::Network;
 use serde::Serialize;
 
 use crate::table::Table;
 
-/// Who says so.
+/// The origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -17,7 +17,7 @@ pub enum Origin {
     Given,
     /// The scenario.
     Scenario,
-    /// Neither: it is a default.
+    /// Neither: a default.
     Assumed,
 }
 
@@ -31,17 +31,17 @@ impl Origin {
     }
 }
 
-/// A value, and who says so.
+/// A value and its origin.
 #[derive(Debug, Clone, Serialize)]
 pub struct Stated<T> {
     /// The value.
     pub value: T,
-    /// Who says so.
+    /// Its origin.
     pub origin: Origin,
 }
 
 impl<T> Stated<T> {
-    /// What is given, or else what the scenario says.
+    /// The given value, or else the scenario's.
     pub(crate) fn first(given: Option<T>, scenario: Option<T>) -> Option<Self> {
         let given = given.map(|value| Self { value, origin: Origin::Given });
         given.or(scenario.map(|value| Self { value, origin: Origin::Scenario }))
@@ -53,33 +53,33 @@ impl<T> Stated<T> {
     }
 }
 
-/// A file, or a scenario that comes with the command.
+/// A file, or a built-in scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct InputFile {
-    /// What it is read as: a scenario, a file that it names, a trace, a workload, or programs.
+    /// Its role: a scenario, a file that it refers to, a trace, a workload, or programs.
     pub kind: &'static str,
     /// Without its folder.
     pub name: String,
-    /// Of all its bytes; `None` of a pipe that is not read to its end, and where nothing will show it.
+    /// Digest of all its bytes; `None` for a pipe that is not read to its end, and if no output shows it.
     pub sha256: Option<String>,
 }
 
-/// Where an input's traffic comes from.
+/// Origin of an input's traffic.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Whether the digests of files are taken: something will show them.
+    /// Whether digests of files are computed: some output shows them.
     pub(crate) with_digests: bool,
-    /// What is read.
+    /// Files that are read.
     pub files: Vec<InputFile>,
-    /// Of everything random; a table has nothing random.
+    /// Seed of everything random; a table has none.
     pub seed: Option<u64>,
-    /// That time is scaled to; without, the traffic has its own pace.
+    /// The load that time is scaled to; without it, the traffic has its own pace.
     pub load: Option<Stated<f64>>,
     /// Rate of the resource `link`, in bits per second.
     pub link_bps: Option<Stated<f64>>,
 }
 
-/// All that decides a run's figures.
+/// Everything that determines a run's figures.
 #[derive(Debug, Clone, Serialize)]
 pub struct Provenance {
     pub(crate) version: &'static str,
@@ -92,18 +92,18 @@ pub struct Provenance {
     pub(crate) pipeline: Option<Stated<Option<String>>>,
     pub(crate) queue_packets: Option<u32>,
     pub(crate) buffer_packets: Option<u32>,
-    /// Of a network's watched link.
+    /// For a network's watched link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_bytes: Option<u64>,
     pub(crate) drop: String,
-    /// Of the figures that are taken over windows; a network has none.
+    /// For figures that are computed over windows; a network has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) window_s: Option<f64>,
     pub(crate) policies: Vec<String>,
 }
 
 impl Provenance {
-    /// All that decides the figures of what is run over a network.
+    /// Everything that determines the figures of runs over a network.
     pub(crate) fn of_network(network: &Network, sources: &Sources, policies: Vec<String>) -> Self {
         let limits = &network.links[network.watched].limits;
         let Sources { files, seed, load, link_bps, .. } = sources.clone();

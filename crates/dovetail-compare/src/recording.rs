@@ -6,15 +6,15 @@ use dovetail_sim::records::{Format, Records, path_for};
 
 use crate::{error::Error, files::NewFile};
 
-/// A row for each packet of a run, in a file that is there when the run is over.
+/// A row for each packet of a run, in a file that appears when the run is over.
 pub(crate) struct Recording {
-    /// Watches the run.
+    /// The observer of the run.
     pub(crate) records: Records,
     file: NewFile,
 }
 
 impl Recording {
-    /// Opens the file of `run` in `folder`; `about` is kept in it where its format has a place for that.
+    /// Opens the file of `run` in `folder`; `about` is stored in it if its format supports that.
     pub(crate) fn begin(
         folder: &Path,
         run: &str,
@@ -28,7 +28,7 @@ impl Recording {
         Ok(Self { records, file })
     }
 
-    /// The path, once all is written.
+    /// Completes the file and returns its path.
     pub(crate) fn end(self) -> Result<PathBuf, Error> {
         let Self { records, file } = self;
         let path = file.path().to_owned();

@@ -1,4 +1,4 @@
-//! Runs policies over an input, side by side on the cores there are.
+//! Runs policies over an input, in parallel on the available cores.
 
 use std::{
     fs,
@@ -27,82 +27,82 @@ use crate::{
     side_by_side::{cores, side_by_side_on},
 };
 
-/// Packets for which a second thread is worth its beginning and its batches.
+/// Number of packets from which a second thread is worth its cost.
 const LEAST_AHEAD: u64 = 50_000;
 
-/// What all runs have in common.
+/// Parameters common to all runs.
 pub struct Plan<'a> {
-    /// What runs see.
+    /// The traffic.
     pub input: &'a Input,
-    /// What lies between resources, if given.
+    /// Buffering between resources, if given.
     pub pipeline: Option<PipelineMode>,
-    /// What lies between them by default; nothing where that depends on the policy.
+    /// Buffering by default; `None` if it depends on the policy.
     pub assumed_pipeline: Option<PipelineMode>,
-    /// Whether an option says what lies between them.
+    /// Whether an option specifies it.
     pub pipeline_is_given: bool,
-    /// Packets that may wait of each flow.
+    /// Limit of queued packets per flow.
     pub queue_packets: Option<u32>,
-    /// Packets that may wait of all flows.
+    /// Limit of queued packets of all flows.
     pub buffer_packets: Option<u32>,
-    /// Who loses a packet where one finds no room.
+    /// Which flow loses a packet when the buffer is full.
     pub drop: DropPolicy,
-    /// Of Jain's index.
+    /// For Jain's index.
     pub window: Nanos,
-    /// A folder for a row a packet, and how rows are written.
+    /// A folder for records, one row per packet, and their format.
     pub records: Option<(&'a Path, Format)>,
-    /// Learnt costs of programs, instead of the workload's.
+    /// Learnt costs of programs, used instead of the workload's.
     pub programs: Option<&'a ProgramTable>,
-    /// The file that those are from.
+    /// The file that they come from.
     pub programs_file: Option<&'a InputFile>,
-    /// Whether a page will draw how things went over time.
+    /// Whether a page draws figures over time.
     pub draws_series: bool,
-    /// Runs at once.
+    /// Number of parallel runs.
     pub jobs: usize,
-    /// One bar for all runs rather than one for each.
+    /// One progress bar for all runs rather than one for each.
     pub one_bar: bool,
-    /// Told how far runs are.
+    /// Receives the progress of runs.
     pub progress: &'a dyn Progress,
 }
 
-/// What lies between resources where none is given.
+/// Buffering between resources if none is given.
 pub const DEFAULT_PIPELINE: PipelineMode = PipelineMode::NoWait;
 
-/// The key of the provenance in records that have a place for it.
+/// The key of the provenance in record formats with metadata.
 pub const PROVENANCE_KEY: &str = "dovetail.provenance";
 
-/// A scheduler of the caller's own, which no string names.
+/// A scheduler supplied by the caller, for which there is no policy string.
 pub struct Own<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it is in the list of all policies.
+    /// Its index in the list of all policies.
     pub at: usize,
-    /// Makes one.
+    /// Creates one.
     pub build: &'a (dyn Fn(&Setup) -> Box<dyn Scheduler> + Sync),
 }
 
 /// One policy's run.
 pub struct PolicyRun {
-    /// Whose.
+    /// The policy.
     pub policy: String,
-    /// What became of the packets.
+    /// What happened to the packets.
     pub outcome: Outcome,
     /// The figures.
     pub summary: Summary,
     /// The policy's own figures.
     pub counters: Vec<(&'static str, f64)>,
-    /// What it has learnt of programs, if it runs on estimates.
+    /// What it has learnt about programs, if it uses estimates.
     pub learnt: Option<ProgramTable>,
-    /// What was odd in the input.
+    /// Irregularities in the input.
     pub notices: Vec<Notice>,
-    /// Where its records are.
+    /// Path of its records.
     pub records: Option<PathBuf>,
-    /// Why files of it could not be written; its figures are right all the same.
+    /// Why its files could not be written; its figures are correct all the same.
     pub unwritten: Vec<Error>,
-    /// How long it took.
+    /// Wall-clock time.
     pub wall: Duration,
 }
 
-/// A run that is to be made.
+/// A run to be made.
 struct Job<'a, B> {
     name: &'a str,
     build: B,
@@ -153,7 +153,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Runs every policy; the runs in the order of the policies, or the first failure.
+    /// Runs every policy; returns the runs in the order of the policies, or the first failure.
     pub fn run(&self, policies: &[PolicySpec]) -> Result<Vec<PolicyRun>, Error> {
         let pipeline = self.pipeline_or(DEFAULT_PIPELINE);
         let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
@@ -161,7 +161,7 @@ impl<'a> Plan<'a> {
         Ok(runs.into_iter().map(|(run, ())| run).collect())
     }
 
-    /// How much may wait, and who loses beyond that.
+    /// Limits of the queues, and which flow loses packets beyond them.
     pub fn limits(&self) -> Limits {
         Limits {
             flow_packets: self.queue_packets,
@@ -171,7 +171,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// All that decides the figures of these policies' runs.
+    /// Everything that determines the figures of these policies' runs.
     pub(crate) fn provenance<'p>(&self, policies: impl IntoIterator<Item = &'p PolicySpec>) -> Provenance {
         let Sources { files, seed, load, link_bps, .. } = self.input.sources().clone();
         Provenance {
@@ -190,7 +190,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What lies between resources, and who says so.
+    /// The buffering between resources, and its origin.
     fn stated_pipeline(&self) -> Stated<Option<String>> {
         let origin = match self.pipeline {
             Some(_) if self.pipeline_is_given => Origin::Given,
@@ -200,14 +200,14 @@ impl<'a> Plan<'a> {
         Stated { value: self.pipeline.or(self.assumed_pipeline).map(|mode| mode.to_string()), origin }
     }
 
-    /// What lies between resources, or else `default`.
+    /// The buffering between resources, or else `default`.
     pub fn pipeline_or(&self, default: PipelineMode) -> PipelineMode {
         self.pipeline.unwrap_or(default)
     }
 
-    /// As [`run`](Self::run), each policy in a pipeline and under the eyes of an observer of its own, made for its place in
-    /// the list; what it has seen is `seen` of it as soon as its run has ended, so that no more observers exist than runs at
-    /// once.
+    /// Same as [`run`](Self::run), with a pipeline for each policy and an observer of its own, created for its index in the
+    /// list. `seen` extracts its results as soon as its run has ended, so that there are never more observers than parallel
+    /// runs.
     pub fn run_watched<O: Observer, T: Send>(
         &self,
         jobs: &[(PolicySpec, PipelineMode)],
@@ -217,7 +217,7 @@ impl<'a> Plan<'a> {
         let bars =
             Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
         let jobs: Vec<_> = jobs.iter().enumerate().collect();
-        // Where there is a second core for each, it draws the packets.
+        // If there is a second core for each run, it draws the packets.
         let is_long = self.input.packets_hint().is_none_or(|packets| packets >= LEAST_AHEAD);
         let ahead = is_long && self.jobs >= 2 * jobs.len();
         side_by_side_on(self.jobs, &jobs, |&(at, job)| {
@@ -228,7 +228,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Begins the records of a policy's run, which hold where they come from.
+    /// Begins the records of a policy's run, which include their provenance.
     fn record(
         &self,
         policy: &PolicySpec,
@@ -241,7 +241,7 @@ impl<'a> Plan<'a> {
         Recording::begin(folder, policy.as_str(), format, resources, &[(PROVENANCE_KEY, &provenance)])
     }
 
-    /// As [`run_watched`](Self::run_watched), schedulers of the caller's own; nothing is recorded.
+    /// Same as [`run_watched`](Self::run_watched) for the caller's own schedulers; nothing is recorded.
     pub(crate) fn run_own<O: Observer, T: Send>(
         &self,
         own: &[Own<'_>],

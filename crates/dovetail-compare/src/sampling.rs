@@ -8,12 +8,12 @@ use crate::{
     table::Table,
 };
 
-/// Whether several samples are asked for.
+/// Whether several samples are requested.
 pub(crate) fn are_asked_for(seeds: &[u64], further_traces: &[PathBuf]) -> bool {
     !seeds.is_empty() || !further_traces.is_empty()
 }
 
-/// What to run for each sample: the seeds of the first capture, those of the second, and so on.
+/// The input for each sample: all seeds of the first capture, then those of the second, and so on.
 pub(crate) fn inputs(input: &InputOptions, seeds: &[u64], further_traces: &[PathBuf]) -> Vec<InputOptions> {
     let traces: Vec<Option<PathBuf>> = match &input.trace {
         Some(first) => [first].into_iter().chain(further_traces).cloned().map(Some).collect(),
@@ -27,7 +27,7 @@ pub(crate) fn inputs(input: &InputOptions, seeds: &[u64], further_traces: &[Path
     pairs.map(|(trace, seed)| InputOptions { trace, seed, ..input.clone() }).collect()
 }
 
-/// Refuses what no several samples have.
+/// Rejects options that do not apply to several samples.
 pub(crate) fn refuse_what_one_run_has(
     input: &InputOptions,
     seeds: &[u64],
@@ -48,7 +48,7 @@ pub(crate) fn refuse_what_one_run_has(
     Ok(())
 }
 
-/// How many samples of what there are, in a sentence; `samples` are their captures and seeds.
+/// Describes in a sentence how many samples there are; `samples` are their captures and seeds.
 pub(crate) fn said_of(samples: &[(Option<&str>, Option<u64>)]) -> String {
     let distinct = |count: usize, one: &str, many: &str| match count {
         0 | 1 => format!("1 {one}"),
@@ -66,14 +66,14 @@ pub(crate) fn said_of(samples: &[(Option<&str>, Option<u64>)]) -> String {
     format!("{} samples, {what}: medians, and below them the 5th to the 95th percentile (nearest rank)", samples.len())
 }
 
-/// What a page calls a sample's provenance.
+/// The heading of a sample's provenance on a page.
 pub(crate) fn provenance_of(trace: Option<&str>, seed: Option<u64>) -> String {
     let trace = trace.unwrap_or("the scenario");
     let seed = seed.map_or_else(|| "no seed".to_owned(), |seed| format!("seed {seed}"));
     format!("Provenance: {trace}, {seed}")
 }
 
-/// Every note of the samples once, in the order in which they are first told.
+/// All notes of the samples without repetition, in order of first occurrence.
 pub(crate) fn notes<'a>(each: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in each {
@@ -84,10 +84,10 @@ pub(crate) fn notes<'a>(each: impl Iterator<Item = &'a String>) -> Vec<String> {
     notes
 }
 
-/// The row of an interval, under that of the medians.
+/// Label of the row with the interval, below that of the medians.
 pub(crate) const INTERVAL: &str = "  5–95 %";
 
-/// An empty table whose first column has names.
+/// An empty table whose first column contains names.
 pub(crate) fn table(header: Vec<String>) -> Table {
     Table { header, rows: Vec::new(), words: 1 }
 }

@@ -1,4 +1,4 @@
-//! What was run, in a sentence and for programs.
+//! Description of what was run, as a sentence and as JSON.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Every run sees the same packets, unless a backlogged flow supplies as many as a policy takes: the first counts.
+    /// Taken from the first run: all runs see the same packets, unless a backlogged flow supplies as many as a policy takes.
     pub fn of(first: Option<&PolicyRun>) -> Self {
         let summary = first.map(|run| &run.summary);
         Self {
@@ -32,7 +32,7 @@ impl Traffic {
         }
     }
 
-    /// Traffic, queues and, where it is one for all runs, the pipeline, in a sentence.
+    /// Traffic, queues and, if all runs share one, the pipeline, in a sentence.
     pub fn setting(&self, plan: &Plan<'_>, pipeline: Option<PipelineMode>) -> String {
         let pipeline = pipeline.map(|mode| format!("pipeline {}, ", pipeline_named(plan, mode))).unwrap_or_default();
         let queue = plan.queue_packets.map(|packets| format!("{packets} packets a queue"));
@@ -54,12 +54,12 @@ impl Traffic {
     }
 }
 
-/// The resources and what lies between them.
+/// The resources and the buffering between them.
 pub fn pipeline_named(plan: &Plan<'_>, mode: PipelineMode) -> String {
     format!("{} ({mode})", plan.input.resources().join(" → "))
 }
 
-/// How a text ends: what to know of the figures, and what was written.
+/// The end of a text: notes about the figures, and what was written.
 pub fn closing(notes: &[String], records: Option<&Path>, report: Option<&Path>) -> String {
     let notes = notes.iter().map(|line| format!("note: {line}\n"));
     let records = records.map(|folder| format!("records: {}\n", folder.display()));
@@ -67,7 +67,7 @@ pub fn closing(notes: &[String], records: Option<&Path>, report: Option<&Path>) 
     notes.chain(records).chain(report).collect()
 }
 
-/// What was odd in a run's input.
+/// Irregularities in a run's input.
 pub fn odd(run: &PolicyRun) -> Vec<String> {
     run.notices.iter().map(|notice| format!("{} {}", count(notice.count), notice.what)).collect()
 }

@@ -1,4 +1,4 @@
-//! The same work on many items, on the cores there are.
+//! The same work on many items, in parallel on the available cores.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-/// The results in the order of the items, or the first failure; after a failure nothing more is started.
+/// The results in the order of the items, or the first failure; no more items are started after a failure.
 ///
 /// # Errors
 /// The first failure.
@@ -24,7 +24,7 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The same on this many cores; on one if that is none.
+/// The same on this many cores, at least one.
 ///
 /// # Errors
 /// The first failure.
@@ -52,7 +52,7 @@ pub fn side_by_side_on<T: Sync, R: Send, E: Send>(
             scope.spawn(worker);
         }
     });
-    // Items are begun in order, so what was not begun comes after the failure that stopped it.
+    // Items are started in order, so items that were not started come after the failure that stopped them.
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 

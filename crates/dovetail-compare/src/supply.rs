@@ -1,8 +1,8 @@
-//! Bytes that several runs read, each from the start.
+//! Input bytes that several runs read, each from the start.
 //!
-//! A file is opened anew for each. A pipe can be read once, so its bytes are kept in a temporary file without a name, up to a
-//! bound; readers take those that are there already and then read on from the pipe. Devices and folders are refused:
-//! `/dev/zero` has no end, and a terminal does not tell its user that input is expected.
+//! A file is opened anew for each run. A pipe can be read only once, so its bytes are kept in a nameless temporary file, up
+//! to a limit; readers use the bytes that are there and then continue from the pipe. Devices and folders are rejected:
+//! `/dev/zero` never ends, and a terminal does not tell its user that input is expected.
 
 use std::{
     fs::{File, Metadata},
@@ -13,13 +13,13 @@ use std::{
 
 use crate::{digest::Digest, error::Error, provenance::InputFile};
 
-/// The most that is kept of a pipe.
+/// Most bytes kept of a pipe.
 const MOST_OF_A_PIPE: u64 = 4 << 30;
 
-/// The longest text that is read as a whole, in bytes. Parsed, a byte of TOML can take 80 of memory.
+/// Longest text that is read as a whole, in bytes. Parsed, a byte of TOML can take 80 of memory.
 const LONGEST_TEXT: u64 = 24 << 20;
 
-/// A file or pipe that can be read again and again; clones share a pipe's bytes.
+/// A file or pipe that can be read repeatedly; clones share a pipe's bytes.
 #[derive(Debug, Clone)]
 pub struct Supply {
     path: PathBuf,
@@ -27,10 +27,10 @@ pub struct Supply {
 }
 
 impl Supply {
-    /// What is at `path`; `-` is standard input.
+    /// Opens `path`; `-` is standard input.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be opened, or is a folder or a device.
+    /// [`Error::File`] if it cannot be opened, or is a folder or a device.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |error| Error::file("read", path, error);
         let file = open(path).map_err(failed)?;
@@ -39,10 +39,10 @@ impl Supply {
         Ok(Self { path: path.to_owned(), pipe })
     }
 
-    /// Everything from the start.
+    /// Reads everything from the start.
     ///
     /// # Errors
-    /// [`Error::File`] where a file cannot be opened any more.
+    /// [`Error::File`] if a file can no longer be opened.
     pub fn read(&self) -> Result<Box<dyn Read + Send>, Error> {
         match &self.pipe {
             None => Ok(Box::new(open(&self.path).map_err(|error| Error::file("read", &self.path, error))?)),
@@ -50,22 +50,22 @@ impl Supply {
         }
     }
 
-    /// What was read of it from its start, with its digest.
+    /// Describes what was read from its start, with its digest.
     ///
     /// # Errors
-    /// [`Error::File`] where the rest of a file cannot be read.
+    /// [`Error::File`] if the rest of a file cannot be read.
     pub(crate) fn digested<R: Read>(&self, kind: &'static str, digest: Digest<R>) -> Result<InputFile, Error> {
         let sha256 = digest.finish(self.pipe.is_some()).map_err(|error| Error::file("read", &self.path, error))?;
         Ok(InputFile { kind, name: self.name(), sha256 })
     }
 
-    /// As it was given.
+    /// The path as given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is called in texts.
+    /// Its name in texts.
     #[must_use]
     pub fn name(&self) -> String {
         match self.path.file_name() {
@@ -79,7 +79,7 @@ impl Supply {
 /// The whole text at `path`; `-` is standard input. Read once: it may be a pipe.
 ///
 /// # Errors
-/// [`Error::File`] where it cannot be read, is no text, or is longer than 24 MiB.
+/// [`Error::File`] if it cannot be read, is not text, or is longer than 24 MiB.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     let read = open(path).and_then(|file| file.take(LONGEST_TEXT + 1).read_to_string(&mut text));
@@ -92,7 +92,7 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// `-` is standard input.
+/// Replaces `-` by standard input.
 pub(crate) fn meant(path: &Path) -> &Path {
     if path == Path::new("-") { Path::new("/dev/stdin") } else { path }
 }
@@ -121,7 +121,7 @@ fn is_device(_: &Metadata) -> bool {
     false
 }
 
-/// A pipe, and the bytes that were read of it.
+/// A pipe, and the bytes read from it.
 #[derive(Debug)]
 struct Pipe {
     state: Mutex<State>,
@@ -130,7 +130,7 @@ struct Pipe {
 
 #[derive(Debug)]
 struct State {
-    /// None at its end.
+    /// `None` at its end.
     source: Option<File>,
     kept: File,
     length: u64,
@@ -142,7 +142,7 @@ impl Pipe {
         Ok(Self { state: Mutex::new(state), most: MOST_OF_A_PIPE })
     }
 
-    /// Bytes from byte `at` on, which are kept already or are the next.
+    /// Reads bytes starting at `at`, which must be kept already or come next.
     fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if at < state.length {

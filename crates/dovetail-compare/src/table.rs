@@ -7,11 +7,11 @@ use crate::html::escape;
 /// Rows of text under a header; the first column is left-aligned, the others are figures.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// Above the columns.
+    /// Headings of the columns.
     pub header: Vec<String>,
-    /// One text for each column.
+    /// One text per column.
     pub rows: Vec<Vec<String>>,
-    /// Columns from the left that hold words rather than figures.
+    /// Number of columns from the left that contain words rather than figures.
     pub words: usize,
 }
 
@@ -26,7 +26,7 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
-    /// Lined up for a terminal.
+    /// Aligned text for a terminal.
     pub fn to_terminal(&self) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -42,7 +42,7 @@ impl Table {
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 
-    /// As HTML.
+    /// The table as HTML.
     pub fn to_html(&self) -> String {
         let row = |tag: &str, row: &[String]| {
             let cell = |(column, text): (usize, &String)| {
@@ -59,7 +59,7 @@ impl Table {
     }
 }
 
-/// A number with as many digits as a reader can use: three, or all of a whole part.
+/// A number with useful precision: three digits, or the whole integer part.
 pub fn figure(value: f64) -> String {
     let digits = match value.abs() {
         size if !size.is_finite() => return "–".to_owned(),
@@ -72,7 +72,7 @@ pub fn figure(value: f64) -> String {
     thousands(&format!("{value:.digits$}"))
 }
 
-/// A count with its thousands apart.
+/// A count with separated thousands.
 pub fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
@@ -90,7 +90,7 @@ pub(crate) fn thousands(number: &str) -> String {
     grouped + fraction
 }
 
-/// A figure, with `≥` before it where it is a lower bound; a dash if there is none.
+/// A figure, preceded by `≥` if it is a lower bound; a dash if there is none.
 pub(crate) fn bounded(value: Option<f64>, at_least: bool) -> String {
     let sign = if at_least { "≥ " } else { "" };
     value.map_or_else(|| "–".to_owned(), |value| format!("{sign}{}", figure(value)))

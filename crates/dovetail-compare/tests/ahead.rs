@@ -1,4 +1,4 @@
-//! Packets drawn ahead on another thread: a run sees what it would have seen.
+//! Packets drawn ahead on another thread: a run sees the same as without.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -46,7 +46,7 @@ fn run(workload: &mut dyn Workload, policy: &str, until: Nanos) -> (String, Vec<
     (log.0, workload.notices())
 }
 
-/// The same log both ways, which is given back.
+/// Checks that the log is the same both ways, and returns it.
 fn agree(open: impl Fn() -> Box<dyn Workload> + Sync, policy: &str, until: Nanos) -> String {
     let (plain, notices) = run(open().as_mut(), policy, until);
     let ahead = drawn_ahead(|| Ok::<_, ()>(open()), |workload| run(workload, policy, until)).unwrap();
@@ -60,7 +60,7 @@ fn agree(open: impl Fn() -> Box<dyn Workload> + Sync, policy: &str, until: Nanos
 fn table(rows: u64, last: &'static str) -> impl Fn() -> Box<dyn Workload> + Sync {
     let mut text = String::from("arrival_ns,flow,bytes,cpu_ns,link_ns\n");
     for row in 0..rows {
-        // New flows all along, times that run back and packets without length, which are noticed.
+        // New flows throughout, times that run backwards and packets without length, which cause notices.
         let at = row * 900 - row % 7 * 100;
         let (flow, bytes) = (row % (row / 5 + 1), row % 1500);
         writeln!(text, "{at},name-{flow},{bytes},{},{}", 300 + row % 800, 500 + row % 1100).unwrap();
@@ -75,7 +75,7 @@ fn table(rows: u64, last: &'static str) -> impl Fn() -> Box<dyn Workload> + Sync
 #[test]
 fn a_table_is_the_same_table() {
     for policy in ["fifo", "wfq", "drfq"] {
-        // Fewer than a batch, one to the packet, and several with a rest.
+        // Fewer than a batch, exactly one batch, and several with a remainder.
         for rows in [0, 1, 4096, 20_000] {
             let log = agree(table(rows, ""), policy, Nanos::MAX);
             let says = |what: &str| log.matches(what).count();
@@ -97,7 +97,7 @@ fn every_scenario_is_the_same_run() {
     for file in fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        // Those that describe networks are none.
+        // Files that describe networks are not scenarios.
         let Ok(scenario) = Scenario::parse(&text, "scenario", &mut |_| Err(std::io::ErrorKind::NotFound.into())) else {
             continue;
         };

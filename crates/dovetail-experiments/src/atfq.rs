@@ -1,6 +1,6 @@
 //! The figures of the ATFQ paper (Zhang et al., *ATFQ: a fair and efficient packet scheduling method in multi-resource
-//! environments*, IEEE TNSM 2015). All run in a no-wait pipeline of a CPU and a 400 Mbit/s link with the CPU costs of
-//! its Table II; "DRFQ" is unbounded dovetailing, which the paper calls strict.
+//! environments*, IEEE TNSM 2015). All use a no-wait pipeline of a CPU and a 400 Mbit/s link with the CPU costs of its Table
+//! II; "DRFQ" is unbounded dovetailing, which the paper calls strict.
 
 use std::{io::Cursor, sync::OnceLock};
 
@@ -72,12 +72,12 @@ pub(crate) const FIG10: Experiment = Experiment {
     run: fig10,
 };
 
-/// Percentages of the paper are to be met within this many points.
+/// Tolerance for the paper's percentages, in points.
 const POINTS: f64 = 1.5;
-/// Other values within this share.
+/// Relative tolerance for other values.
 const SHARE: f64 = 0.03;
 
-/// When each packet of each flow started on the first resource and ended on the last, and the order of all.
+/// When each packet of each flow started on the first resource and ended on the last, and the order of all packets.
 #[derive(Default)]
 struct Passages {
     flows: Vec<Vec<(Nanos, Nanos)>>,
@@ -85,8 +85,8 @@ struct Passages {
 }
 
 impl Passages {
-    /// The largest difference in active time of two flows, examined after every packet while all flows are backlogged.
-    /// A flow's first packet is its starting point: by eq. 1 its finish tag is 0.
+    /// The largest difference in active time between two flows, checked after every packet while all flows are backlogged. A
+    /// flow's first packet is its starting point: by eq. 1 its finish tag is 0.
     fn largest_difference(&self) -> Nanos {
         let mut left: Vec<usize> = self.flows.iter().map(Vec::len).collect();
         let mut active = vec![Nanos::ZERO; self.flows.len()];
@@ -124,7 +124,7 @@ impl Observer for Passages {
     }
 }
 
-/// A run with what the figures need of it.
+/// A run with the data for the figures.
 struct RunWithPassages {
     policy: &'static str,
     summary: Summary,
@@ -153,7 +153,7 @@ fn run_builtin(
     run(&mut scenario.workload().map_err(Error::broken)?, policy, given)
 }
 
-/// The runs of 20 backlogged flows that figures 6 to 10 have in common, each made once.
+/// The runs of 20 backlogged flows shared by figures 6 to 10, each made once.
 fn twenty_flows(policy: &'static str, given: &Given<'_>) -> Result<&'static RunWithPassages, Error> {
     static RUNS: [(&str, OnceLock<RunWithPassages>); 5] = [
         ("drfq", OnceLock::new()),
@@ -179,7 +179,7 @@ fn paper_name(policy: &str) -> String {
 
 fn fig1(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
-    // U needs <4, 4>, V <2, 1>. The figure draws two orders; first in, first out keeps the order of a table.
+    // U needs <4, 4>, V <2, 1>. The figure shows two orders; FIFO preserves the order of a table.
     let published = [("U V V", [80.0, 60.0], [80.0, 60.0]), ("U U V V V V", [88.9, 66.7], [800.0 / 9.0, 600.0 / 9.0])];
     for (order, paper, expected) in published {
         let mut table = String::from("arrival_ns,flow,bytes,cpu_ns,link_ns\n");
@@ -191,7 +191,7 @@ fn fig1(given: &Given) -> Result<Finding, Error> {
         let run = run(&mut workload, "fifo", given)?;
         rows_of_fig1(&mut finding, &format!("order {order}"), Some(paper), expected, &run);
     }
-    // What the policies make of it: equal dominant service is the first order, and a loop of six sees beyond its end.
+    // Results of the policies: equal dominant service is the first order, and a loop of six looks beyond its end.
     for (policy, expected) in [("drfq", [80.0, 60.0]), ("atfq:batch=6", [1600.0 / 17.0, 1200.0 / 17.0])] {
         let run = run_builtin("atfq-fig1", policy, None, given)?;
         rows_of_fig1(&mut finding, policy, None, expected, &run);
@@ -212,7 +212,7 @@ fn rows_of_fig1(finding: &mut Finding, what: &str, paper: Option<[f64; 2]>, expe
     }
 }
 
-/// Names of the four flows, their bytes a packet and their time a packet when alone, the larger of CPU and link.
+/// Names of the four flows, their bytes per packet, and their time per packet when alone, the larger of CPU and link.
 const FIG5_FLOWS: [(&str, f64, f64); 4] =
     [("IPSE", 1000.0, 99_500.0), ("SM", 800.0, 16_000.0), ("RE", 600.0, 15_162.2), ("BF", 200.0, 6_772.0)];
 
@@ -222,7 +222,7 @@ fn fig5(given: &Given) -> Result<Finding, Error> {
         let run = run_builtin("atfq-fig5", policy, None, given)?;
         let series = &run.summary.series;
         let width = series.width.as_f64();
-        // The rate of each flow over its rate when alone, in each bin.
+        // The rate of each flow over its rate when alone, per bin.
         let shares: Vec<Vec<f64>> = FIG5_FLOWS
             .iter()
             .zip(&series.flow_bytes)
@@ -271,11 +271,11 @@ fn fig5(given: &Given) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-/// From when on every flow stays within half a point of 21.7 %, in seconds; by means over 0.1 s.
+/// Time from which every flow stays within half a point of 21.7 %, in seconds; by means over 0.1 s.
 fn settled(shares: &[Vec<f64>], width: f64) -> f64 {
     let per_step = (1e8 / width).ceil().max(1.0) as usize;
     let bins = shares.iter().map(Vec::len).min().unwrap_or(0);
-    // The last moments see flows run out of packets.
+    // In the last moments flows run out of packets.
     let steps = (bins / per_step).min((11.5e9 / width) as usize / per_step);
     let fair = |step: usize| {
         shares.iter().all(|flow| {
@@ -287,8 +287,8 @@ fn settled(shares: &[Vec<f64>], width: f64) -> f64 {
     (first * per_step) as f64 * width / 1e9
 }
 
-/// An independent implementation saw 115 to 118 µs for ATFQ-10 and ATFQ-20, given to whole microseconds: the middle of
-/// that range, and its half plus rounding plus 3 %.
+/// An independent implementation gave 115 to 118 µs for ATFQ-10 and ATFQ-20, rounded to microseconds: the middle of that
+/// range, and half its width plus rounding plus 3 %.
 const FIG6_EXPECTED: (f64, f64) = (116.5, 1.5 + 0.5 + 116.5 * SHARE);
 
 fn fig6(given: &Given) -> Result<Finding, Error> {
@@ -370,7 +370,7 @@ fn fig8(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let mut plot = Plot::new(Axis::linear("packets of flow 1"), Axis::linear("done at, s"));
     for (policy, paper, expected) in [("drfq", 18.1, 18.04), ("atfq:batch=20", 16.3, 16.29)] {
-        // A million packets in all are a few too few of flow 1's.
+        // With a million packets in total, flow 1 has slightly too few.
         let run = run_builtin("atfq-fig9", policy, Some(1_300_000), given)?;
         let flow = &run.passages.flows[0];
         let measured = flow.get(9_999).map_or(f64::NAN, |(_, end)| end.as_secs_f64());
@@ -410,7 +410,7 @@ fn fig9(given: &Given) -> Result<Finding, Error> {
 
 fn fig10(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
-    // Processing time over the time at which the flow's last packet was through, while all flows were backlogged.
+    // Processing time over the end of the flow's last packet, while all flows were backlogged.
     let occupancy = |run: &RunWithPassages, j: usize| -> Vec<f64> {
         let makespan = run.summary.makespan.as_f64();
         run.summary.flows.iter().map(|flow| flow.service[j].as_f64() / makespan * 100.0).collect()

@@ -1,14 +1,14 @@
-//! What wrong estimates cost policies that were made for known costs. No paper has this: the traffic is `middlebox`, half a
-//! second of it without limits on queues, with packets of many lengths in each flow, and CPU costs vary around each function's
-//! line.
+//! What wrong estimates cost policies designed for known costs. No paper has this experiment. The traffic is `middlebox`,
+//! half a second of it without queue limits, with packets of many lengths in each flow, and CPU costs that vary around each
+//! function's line.
 //!
-//! Each policy runs where it belongs: ATFQ and DRFQ where nothing waits between CPU and link, the trade-off where anything
-//! may.
+//! Each policy runs in the pipeline it is designed for: ATFQ and DRFQ without a buffer between CPU and link, the trade-off
+//! with an unlimited one.
 //!
-//! How much longer may a run be? A packet that was taken to need less than it does keeps the next one waiting for the
-//! difference, and one that was taken to need more leaves the resource idle for it. So a schedule that merely carries the
-//! errors out is longer by the errors' sum: by the estimates' mean absolute error, as a part of the mean cost. A policy that
-//! loses more amplifies its errors.
+//! How much longer may a run be? A packet that needs more time than estimated delays the next one by the difference, and one
+//! that needs less leaves the resource idle for it. A schedule that merely passes the errors on is therefore longer by the
+//! sum of the errors: by the estimates' mean absolute error, as a fraction of the mean cost. A policy that loses more
+//! amplifies its errors.
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Setup, registry::with_knobs};
 use dovetail_sim::{
@@ -44,10 +44,10 @@ const POLICIES: [(&str, PipelineMode); 3] = [
     ("tradeoff:alpha=0.9", PipelineMode::Unbounded),
 ];
 
-/// What the scheduler believes; the first is the truth.
+/// The scheduler's assumption; the first is the truth.
 const ESTIMATES: [&str; 4] = ["known", "line", "ses", "llsr"];
 
-/// Costs on the CPU, in the words of the table.
+/// Noise of CPU costs, as named in the table.
 const NOISES: [(&str, Noise); 4] = [
     ("exact", Noise { spread: 0.0, spike_share: 0.0, spike_factor: 0.0, measured: None }),
     ("± 10 %", Noise { spread: 0.1, spike_share: 0.0, spike_factor: 0.0, measured: None }),
@@ -55,7 +55,7 @@ const NOISES: [(&str, Noise); 4] = [
     ("2 % x 4", Noise { spread: 0.0, spike_share: 0.02, spike_factor: 4.0, measured: None }),
 ];
 
-/// Errors smaller than this part of the costs are those of rounding.
+/// Errors smaller than this fraction of the costs are due to rounding.
 const NO_ERROR: f64 = 1e-3;
 
 /// Means over seeds.
@@ -65,7 +65,7 @@ struct Means {
     busy: [f64; 2],
     gap_ms: f64,
     jain: f64,
-    /// Mean absolute error of the estimates over the mean cost; 0 where costs are known.
+    /// Mean absolute error of the estimates over the mean cost; 0 if costs are known.
     error: f64,
 }
 
@@ -122,8 +122,8 @@ fn run(noise: &Noise, policy: &str, pipeline: PipelineMode, seed: u64, given: &G
     Ok(Means::of(&meters.finish(), error))
 }
 
-/// The scenario's text with lengths that are even from half of each flow's to one and a half times that: one length says
-/// nothing of a line, and least squares would fall back to smoothing.
+/// The scenario's text with lengths uniformly distributed from half of each flow's length to one and a half times that: a
+/// single length does not determine a line, and least squares would fall back to smoothing.
 fn with_sizes(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("size = ").and_then(|size| size.parse::<u32>().ok()) {
         Some(size) => format!("size = {{ uniform = {{ min = {}, max = {} }} }}\n", size / 2, size + size / 2),

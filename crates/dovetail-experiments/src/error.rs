@@ -1,4 +1,4 @@
-//! Why an experiment could not be run.
+//! Errors of experiments.
 
 use std::fmt::Display;
 
@@ -9,27 +9,27 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What experiments are made of failed.
+    /// A building block of experiments failed.
     #[error(transparent)]
     Compare(#[from] dovetail_compare::Error),
-    /// There is no such policy.
+    /// The policy does not exist.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// There is no such experiment.
+    /// The experiment does not exist.
     #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(name, known))]
     Unknown {
-        /// What was asked for.
+        /// The name given.
         name: String,
-        /// The experiments that there are.
+        /// The available experiments.
         known: String,
     },
-    /// A list of experiments is no JSON document.
+    /// A list of experiments has no JSON form.
     #[error("json: name an experiment, or all")]
     NothingNamed,
-    /// Captures were given, and no experiment that was named replays one.
+    /// Captures were given, but none of the named experiments replays any.
     #[error("traces: none of these replays a capture; {0} do")]
     NoReplay(String),
-    /// There is no field trial of an experiment.
+    /// The experiment has no field trial.
     #[error("live: {name} has no field trial{}", those(known))]
     NoTrial {
         /// The experiment.
@@ -37,18 +37,18 @@ pub enum Error {
         /// The experiments that have one.
         known: String,
     },
-    /// Captures whose packets are not enough to know their load.
+    /// Captures with too few packets to determine their load.
     #[error("traces: the capture spans no time, so there is no load to scale")]
     NothingArrives,
-    /// This machine or this build lacks what it takes. Where everything is asked for, it is left out.
+    /// This machine or build lacks a requirement. With "all", the experiment is skipped.
     #[error("{0}")]
     Lacking(String),
-    /// A run broke off, or an experiment does not fit its scenario.
+    /// A run failed, or an experiment does not fit its scenario.
     #[error("{0}")]
     Broken(String),
 }
 
-/// What was probably meant, behind what was asked for.
+/// A suggestion, to append to what was given.
 fn or_meant(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
@@ -62,17 +62,17 @@ fn those(known: &str) -> String {
 }
 
 impl Error {
-    /// A run broke off, or an experiment does not fit its scenario.
+    /// A run failed, or an experiment does not fit its scenario.
     pub(crate) fn broken(why: impl Display) -> Self {
         Self::Broken(why.to_string())
     }
 
-    /// This machine or this build lacks what it takes.
+    /// This machine or build lacks a requirement.
     pub(crate) fn lacking(why: impl Display) -> Self {
         Self::Lacking(why.to_string())
     }
 
-    /// Whether this machine or this build lacks what it takes.
+    /// Whether this machine or build lacks a requirement.
     pub(crate) fn is_lacking(&self) -> bool {
         matches!(self, Self::Lacking(_))
     }

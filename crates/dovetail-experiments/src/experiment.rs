@@ -21,26 +21,26 @@ pub(crate) struct Experiment {
     pub(crate) run: MakeFinding,
 }
 
-/// Makes an experiment's runs.
+/// Runs an experiment.
 pub(crate) type MakeFinding = fn(&Given<'_>) -> Result<Finding, Error>;
 
 impl Experiment {
-    /// One that replays no capture.
+    /// An experiment that does not replay captures.
     pub(crate) const fn of(source: &'static str, name: &'static str, title: &'static str, run: MakeFinding) -> Self {
         Self { name, title, source, by_trace: false, run }
     }
 }
 
-/// What the user brought along.
+/// Inputs from the user.
 pub(crate) struct Given<'a> {
-    /// Captures for the trace-driven experiments; none for the stand-in.
+    /// Captures for the trace-driven experiments; without any, synthetic traffic is used.
     pub(crate) traces: &'a [Supply],
-    /// Told of the packets that runs are through with.
+    /// Receives the number of packets processed.
     pub(crate) bar: &'a dyn Meter,
 }
 
 impl<'a> Given<'a> {
-    /// What runs check often: once it is set, they end with an error.
+    /// A flag that runs check often: once it is set, they end with an error.
     pub(crate) fn stop(&self) -> Option<&'a AtomicBool> {
         self.bar.stop()
     }
@@ -50,20 +50,20 @@ impl<'a> Given<'a> {
 #[derive(Default)]
 pub(crate) struct Finding {
     pub(crate) rows: Vec<Row>,
-    /// More of what was measured, each table under its title.
+    /// Further measurements, each table with its title.
     pub(crate) tables: Vec<(String, Table)>,
     pub(crate) charts: Vec<Block>,
     pub(crate) remarks: Vec<String>,
 }
 
 impl Finding {
-    /// Of an experiment that this machine lacks something for.
+    /// For an experiment whose requirements this machine lacks.
     pub(crate) fn left_out(why: &Error) -> Self {
         Self { remarks: vec![format!("Left out: {why}.")], ..Self::default() }
     }
 }
 
-/// A chart under its title.
+/// A chart with its title.
 pub(crate) fn chart(title: &str, note: &str, plot: Plot) -> Block {
     Block::chart(title, note, plot)
 }

@@ -1,15 +1,14 @@
-//! Rows that are known not to hold, and why.
+//! Rows that are known not to hold, with reasons.
 //!
-//! A claim that is false as it is printed, or that does not come out here for a reason that is understood, stays in the
-//! tables and counts as a row that does not hold; it only does not say that something broke. `docs/reproduce.md` has each
-//! reason at length.
+//! A claim that is false as printed, or that is not reproduced here for an understood reason, stays in the tables and counts
+//! as a row that does not hold; only it is not reported as a regression. `docs/reproduce.md` explains each reason in detail.
 
 use crate::row::{Expectation, Row};
 
-/// What is known of some rows of an experiment.
+/// What is known about some rows of an experiment.
 struct Known {
     experiment: &'static str,
-    /// The rows, as they are written.
+    /// The rows' names, as shown.
     rows: &'static [&'static str],
     why: &'static str,
 }
@@ -147,7 +146,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// Says of an experiment's rows what is known of them: of captures that a user brings, nothing.
+/// Annotates an experiment's rows with what is known; nothing is known about the user's captures.
 pub(crate) fn mark(experiment: &str, own_traffic: bool, rows: &mut [Row]) {
     for row in rows {
         let is_about = |known: &&Known| known.experiment == experiment && known.rows.contains(&row.what.as_str());

@@ -1,10 +1,9 @@
-//! Published experiments with multi-resource schedulers, run again, the papers' figures beside ours.
+//! Published experiments with multi-resource schedulers, run again, with the papers' figures next to ours.
 //!
-//! Every experiment is a scenario file, the policies of the paper, and rows that say what was measured. A row holds
-//! when the measurement is within its tolerance of the expected value: what an independent implementation of the same
-//! experiment gave, which is closer to the truth than a number read off a printed figure. Where the paper promises a
-//! bound, a row holds on the promised side of it. Rows of what is known not to come out say so and why, and count as they
-//! are.
+//! Every experiment consists of a scenario file, the policies of the paper, and rows with measurements. A row holds if the
+//! measurement is within its tolerance of the expected value, which is the result of an independent implementation of the
+//! same experiment: this is closer to the truth than a number read off a printed figure. If the paper promises a bound, a row
+//! holds on the promised side of it. Rows known not to be reproducible are marked with the reason, and count as they are.
 
 mod atfq;
 mod cbcs;

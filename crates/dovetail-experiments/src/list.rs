@@ -1,8 +1,8 @@
-//! Every experiment there is.
+//! The list of experiments.
 
 use crate::{atfq, cbcs, costs_wrong, drrsff, experiment::Experiment, msfrs, tradeoff};
 
-/// Every experiment there is.
+/// All experiments.
 pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &atfq::FIG1,
     &atfq::FIG5,

@@ -1,4 +1,4 @@
-//! Runs that several figures are drawn from, each made once.
+//! Runs shared by several figures, each made once.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use crate::error::Error;
 use dovetail_compare::side_by_side::side_by_side;
 
-/// What was made of each job so far.
+/// The results of each job so far.
 pub(super) struct Once<J, R>(LazyLock<Mutex<HashMap<J, Arc<R>>>>);
 
 impl<J: Clone + Eq + Hash + Sync, R: Send + Sync> Once<J, R> {
@@ -17,7 +17,7 @@ impl<J: Clone + Eq + Hash + Sync, R: Send + Sync> Once<J, R> {
         Self(LazyLock::new(Mutex::default))
     }
 
-    /// What is made of `jobs`, in their order, on all cores.
+    /// The results of `jobs`, in their order, computed on all cores.
     pub(super) fn make(&self, jobs: &[J], make: impl Fn(&J) -> Result<R, Error> + Sync) -> Result<Vec<Arc<R>>, Error> {
         let done = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let missing: Vec<&J> = {

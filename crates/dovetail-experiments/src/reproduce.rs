@@ -1,4 +1,4 @@
-//! Which experiments were requested, and their results.
+//! Runs the requested experiments and shows their results.
 
 use std::{io::Write, path::PathBuf, sync::atomic::Ordering};
 
@@ -21,31 +21,31 @@ use crate::{
 
 #[cfg(all(feature = "live", target_os = "linux"))]
 use crate::live::TRIALS;
-/// There are none in this build.
+/// This build has none.
 #[cfg(not(all(feature = "live", target_os = "linux")))]
 const TRIALS: &[(&str, MakeFinding)] = &[];
 
 /// Which experiments to run, and how to show them.
 #[derive(Debug, Clone, Default)]
 pub struct ReproduceOptions {
-    /// Experiments by their names, "all" for every one; none for a list.
+    /// Names of experiments, "all" for every one; if empty, they are listed.
     pub names: Vec<String>,
-    /// Captures to replay in trace-driven experiments, laid over each other; none for made-up traffic.
+    /// Captures to replay in trace-driven experiments, superimposed; if empty, synthetic traffic is used.
     pub traces: Vec<PathBuf>,
     /// One JSON document instead of a text.
     pub json: bool,
     /// Write a page with the published figures redrawn.
     pub report: Option<PathBuf>,
-    /// With real packets through the box on this machine.
+    /// Use real packets through the middlebox on this machine.
     pub live: bool,
 }
 
-/// Runs experiments, and writes to `out` the results beside what was published. How many rows hold is for the caller
-/// to judge.
+/// Runs experiments, and writes to `out` the results next to the published ones. It is for the caller to judge how many rows
+/// must hold.
 ///
 /// # Errors
-/// Where an experiment cannot be run, or nothing can be written. With "all", what this machine or build lacks something
-/// for is left out instead.
+/// If an experiment cannot be run, or writing fails. With "all", experiments whose requirements this machine or build lacks
+/// are skipped instead.
 pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<Tally, Error> {
     if options.names.is_empty() {
         return if options.json { Err(Error::NothingNamed) } else { list(out).map(|()| Tally::default()) };
@@ -83,7 +83,7 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     }
     drop(bar);
     let tally = Tally::of(findings.iter().flat_map(|(_, finding)| &finding.rows));
-    // What took minutes is shown whatever becomes of the page.
+    // Results that took minutes are shown even if the page cannot be written.
     let written = report.map(|report| report.keep_text(&page(&findings).to_html())).transpose();
     if options.json {
         let documents: Vec<_> =
@@ -102,10 +102,10 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     Ok(tally)
 }
 
-/// The results of an experiment, one of all or one that was named.
+/// The results of an experiment, either one of all or one named.
 fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Finding, Error> {
     match (experiment.run)(given) {
-        // Named, it is an error; among all of them it is one that can be done elsewhere.
+        // If named, this is an error; among all, it is an experiment that may run elsewhere.
         Err(why) if why.is_lacking() && of_all => Ok(Finding::left_out(&why)),
         Err(why) => Err(why),
         Ok(mut finding) => {

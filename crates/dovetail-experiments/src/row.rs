@@ -1,26 +1,26 @@
-//! One measured value beside the published one, and when it holds.
+//! A measured value next to the published one, and when it holds.
 
 use serde::Serialize;
 
-/// One measured value beside the published one.
+/// A measured value next to the published one.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) unit: &'static str,
-    /// What the paper prints, where it prints a number.
+    /// The number printed in the paper, if any.
     pub(crate) paper: Option<f64>,
-    /// What an independent implementation gave, or else what the paper's text implies.
+    /// The result of an independent implementation, or else what the paper's text implies.
     pub(crate) expected: f64,
     pub(crate) measured: f64,
-    /// 0 where the expected value is a bound.
+    /// 0 if the expected value is a bound.
     pub(crate) tolerance: f64,
     pub(crate) judged: Judged,
     pub(crate) holds: bool,
-    /// What is known of it beforehand.
+    /// What is known of it in advance.
     pub(crate) expectation: Expectation,
 }
 
-/// Whether a row is to hold.
+/// Whether a row is expected to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Expectation {
@@ -28,7 +28,7 @@ pub(crate) enum Expectation {
     Holds,
     /// Unknown: it depends on the captures that were given.
     Open,
-    /// It is known not to: what is printed is wrong, or does not come out here, for this reason.
+    /// It is known not to hold: the printed value is wrong, or is not reproduced here, for this reason.
     KnownNot(&'static str),
 }
 
@@ -36,15 +36,15 @@ pub(crate) enum Expectation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Judged {
-    /// Measured is within the tolerance of expected.
+    /// If the measurement is within the tolerance of the expected value.
     Within,
-    /// Measured is not under expected.
+    /// If the measurement is at least the expected value.
     AtLeast,
-    /// Measured is not over expected.
+    /// If the measurement is at most the expected value.
     AtMost,
 }
 
-/// Values that differ by less than this part are alike, and are printed alike.
+/// Values whose relative difference is less than this are equal, and are printed alike.
 const ALIKE: f64 = 1e-4;
 
 impl Row {

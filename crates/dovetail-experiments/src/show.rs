@@ -1,4 +1,4 @@
-//! Experiments for a terminal, a page and programs.
+//! Experiments as text, page and JSON.
 
 use dovetail_compare::{
     report::{Block, Page},
@@ -58,7 +58,7 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// Whether a row holds, and whether that was to be expected.
+/// Whether a row holds, and whether this was expected.
 fn verdict(row: &Row) -> &'static str {
     match (row.holds, row.expectation) {
         (true, Expectation::Holds | Expectation::Open) => "yes",
@@ -68,7 +68,7 @@ fn verdict(row: &Row) -> &'static str {
     }
 }
 
-/// Why rows were known not to hold, a line for each reason, in the order of the rows.
+/// Why rows were known not to hold, a line per reason, in the order of the rows.
 fn reasons(rows: &[Row]) -> Vec<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for row in rows {
@@ -82,7 +82,7 @@ fn reasons(rows: &[Row]) -> Vec<String> {
     reasons.into_iter().map(|(why, rows)| format!("Known not to hold ({}): {why}.", counted(rows))).collect()
 }
 
-/// With two decimals where they say something, three for ratios.
+/// Formatted with two decimals if these are significant, three for ratios.
 fn fine(value: f64, unit: &str) -> String {
     match value.abs() {
         size if value.fract() == 0.0 || size >= 1000.0 => figure(value),

@@ -1,9 +1,9 @@
-//! What many runs have in common.
+//! Statistics over many runs.
 
 use dovetail_compare::table::figure;
 use dovetail_stats::median_of_runs;
 
-/// The median of some runs' values, and the ends.
+/// The median of several runs' values, and the extremes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
     pub(super) median: f64,
@@ -12,7 +12,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of at least one value; values that are none are left out.
+    /// For at least one value; values that are not finite are ignored.
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let Some(median) = median_of_runs(values.iter().copied()) else {
@@ -28,7 +28,7 @@ impl Spread {
         format!("{:.digits$} [{:.digits$}..{:.digits$}]", self.median, self.least, self.most)
     }
 
-    /// `0.530 [0.420..0.610]`, with the digits that matter.
+    /// `0.530 [0.420..0.610]`, with the significant digits.
     pub(super) fn text(self) -> String {
         format!("{} [{}..{}]", figure(self.median), figure(self.least), figure(self.most))
     }

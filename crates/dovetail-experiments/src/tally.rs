@@ -1,10 +1,10 @@
-//! How many rows hold, and how many were to.
+//! How many rows hold, and how many were expected to.
 
 use std::fmt;
 
 use crate::row::{Expectation, Row};
 
-/// How many rows hold, and how many were to.
+/// How many rows hold, and how many were expected to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
@@ -14,7 +14,7 @@ pub struct Tally {
     pub held: usize,
     /// Rows that do not hold and are known not to.
     pub known: usize,
-    /// Rows that are to hold and do not.
+    /// Rows that were expected to hold and do not.
     pub missed: usize,
     /// Rows that hold although they are known not to.
     pub surprising: usize,

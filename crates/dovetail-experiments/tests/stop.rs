@@ -1,4 +1,4 @@
-//! What is told to stop in the middle of an experiment ends it, whichever it is.
+//! Experiments that are stopped in the middle end, whichever they are.
 
 use std::sync::{
     Arc, Mutex,
@@ -8,10 +8,10 @@ use std::sync::{
 use dovetail_compare::{Meter, Progress, Silent, Task};
 use dovetail_experiments::{ReproduceOptions, reproduce};
 
-/// What does not simulate: it computes for moments, or measures this machine where the build has that.
+/// Experiments without simulation: they compute for moments, or measure this machine if the build supports that.
 const WITHOUT_RUNS: [&str; 4] = ["cbcs-fig2", "msfrs-fig5", "msfrs-table2", "msfrs-table3"];
 
-/// Asks to stop as soon as an experiment has begun.
+/// Requests a stop as soon as an experiment has begun.
 #[derive(Clone, Default)]
 struct AtOnce {
     stop: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ impl Meter for AtOnce {
     }
 }
 
-/// The names in the list that is printed where none is given.
+/// The names in the list that is printed by default.
 fn names() -> Vec<String> {
     let mut out = Vec::new();
     reproduce(&ReproduceOptions::default(), &Silent, &mut out).expect("a list");

@@ -1,4 +1,4 @@
-//! Connections as they arrive at a socket.
+//! Accepts connections.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,10 +11,10 @@ use tokio::{
 
 use crate::state::Room;
 
-/// After a failure the next is accepted in so long.
+/// Pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Hands each on, until the gateway begins nothing new.
+/// Hands each connection on until the gateway drains.
 pub(crate) async fn each(
     listener: &TcpListener,
     mut stops: Receiver<bool>,
@@ -29,7 +29,7 @@ pub(crate) async fn each(
         };
         match accepted {
             Ok((stream, from)) => welcome(stream, from),
-            // Out of descriptors, or the client is gone already: others may come.
+            // Out of descriptors, or the client has already gone: others may connect later.
             Err(error) => {
                 room.could_not_accept(&error);
                 sleep(PAUSE).await;

@@ -1,15 +1,15 @@
-//! What interactive tunnels may have of the link without turns.
+//! Limits what interactive tunnels receive without turns.
 
 use std::{cell::Cell, time::Instant};
 
 use crate::segment::SEGMENT;
 
-/// The part of the link that interactive tunnels may have without turns.
+/// The fraction of the link that interactive tunnels may use without turns.
 const FREE_PART: f64 = 1.0 / 8.0;
-/// What they may have at once: a dozen answers.
+/// Their maximum burst: a dozen answers.
 const FREE_DEPTH: f64 = 12.0 * SEGMENT as f64;
 
-/// A bucket of bytes, which fills with a part of the link.
+/// A token bucket filled with a fraction of the link's rate.
 #[derive(Debug)]
 pub(crate) struct Free {
     rate: Cell<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// Of a link of this many bytes a second.
+    /// For a link of this many bytes per second.
     pub(crate) fn new(goodput: f64) -> Self {
         Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
     }
@@ -27,7 +27,7 @@ impl Free {
         self.rate.set(goodput * FREE_PART);
     }
 
-    /// Whether there is some.
+    /// Whether there are tokens.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open_at(Instant::now())
     }

@@ -1,31 +1,31 @@
 //! The HTTP gateway: a forward proxy in front of a narrow downlink that schedules requests and responses.
 //!
-//! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Dispatcher),
-//! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
+//! A request arrives at a [`listener`](config::Proxy), is checked, queued until its [release](dovetail_tower::Dispatcher), sent
+//! to its server on a connection whose reads are [gated], and its response is passed back as it is let in.
 //!
-//! What happens meanwhile is said through [`tracing`]: the program that runs a gateway chooses where that goes.
+//! Events are reported through [`tracing`]: the program that runs a gateway chooses where they go.
 //!
 //! | module | what |
 //! |---|---|
-//! | `sys`, `segment` | what the kernel tells and takes, and what a packet carries |
-//! | [`config`], [`auth`] | what it is configured with, and passwords |
-//! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
-//! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
-//! | `wanted`, `permitted`, `addressed`, `destination`, `own` | what is asked for, and what may be reached |
-//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | what is shared, measured, counted and noted |
+//! | `sys`, `segment` | kernel interfaces, and the size of a packet |
+//! | [`config`], [`auth`] | the configuration, and passwords |
+//! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
+//! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be parsed as one |
+//! | `wanted`, `permitted`, `addressed`, `destination`, `own` | request targets, and what may be reached |
+//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters and the log |
 //! | `client`, `held`, `gathered`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
-//! | `state` | what a gateway knows and goes by, in parts |
-//! | `quota` | how much users may have, and what they used of it |
+//! | `state` | the gateway's state, in parts |
+//! | `quota` | users' quotas and their usage |
 //! | `ways`, `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
-//! | `pages` | what the gateway answers, not a server |
-//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
-//! | `probe` | how long the far queue is |
+//! | `pages` | the gateway's own pages |
+//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | incoming connections, and the sockets where they arrive |
+//! | `probe` | measures the far queue |
 //! | [`doctor`] | measures a link and writes a first configuration for it |
-//! | `admin` | the admin's port: page, metrics, weights |
+//! | `admin` | the admin port: page, metrics, weights |
 //! | `life` | a gateway's start, reload and end |
 //!
-//! Each module uses those above it in this table or in its own row, and none that uses it.
+//! Each module uses only those above it in this table or in its own row, without cycles.
 //!
 //! [gated]: https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6
 

@@ -1,7 +1,7 @@
 //! The access log.
 //!
-//! A thread of its own writes, so that a slow or full disk delays no request. What it cannot keep up with, or write, is
-//! counted and lost.
+//! A thread of its own writes it, so that a slow or full disk delays no request. Lines that it cannot keep up with, or cannot
+//! write, are counted and dropped.
 
 use std::{
     fmt::Write as _,
@@ -28,10 +28,10 @@ use crate::{
     who::Who,
 };
 
-/// Lines that may wait for the disk.
+/// Maximum number of lines queued for the disk.
 const MOST_WAITING: usize = 8_192;
 
-/// Where lines go.
+/// The writer's handle.
 #[derive(Debug)]
 pub(crate) struct Log {
     format: LogFormat,
@@ -42,11 +42,11 @@ pub(crate) struct Log {
 #[derive(Debug)]
 enum Message {
     Line(String),
-    /// The file was moved away: begin it anew.
+    /// The file was moved away: reopen it.
     Reopen,
 }
 
-/// A request that is over.
+/// A finished request.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) ended: SystemTime,
@@ -67,18 +67,18 @@ pub(crate) struct Line<'a> {
     pub(crate) parent: Option<&'a str>,
 }
 
-/// Opens the log that a configuration has, if it has one.
+/// Opens the configured log, if there is one.
 pub(crate) fn open_log(config: Option<&Config>) -> Result<Option<Log>, GatewayError> {
     config.map(|log| Log::open(log).map_err(|error| cannot_log(log, error))).transpose()
 }
 
-/// Why there is no log.
+/// The error for a log that cannot be opened.
 pub(crate) fn cannot_log(config: &Config, error: io::Error) -> GatewayError {
     GatewayError::Log(config.path.display().to_string(), error)
 }
 
 impl Log {
-    /// Opens the file, and starts the thread that writes it.
+    /// Opens the file and starts the thread that writes it.
     fn open(config: &Config) -> io::Result<Self> {
         let file = append_to(&config.path)?;
         let (lines, waiting) = sync_channel(MOST_WAITING);
@@ -98,13 +98,13 @@ impl Log {
         }
     }
 
-    /// Begins the file anew if it was moved away.
+    /// Reopens the file in case it was moved away.
     pub(crate) fn reopen(&self) {
-        // A full channel: the next reload will do.
+        // If the channel is full, the next reload does it.
         let _ = self.lines.try_send(Message::Reopen);
     }
 
-    /// Lines that were not written.
+    /// Lines that were dropped.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -144,7 +144,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
 }
 
 impl Line<'_> {
-    /// Squid's own format: `%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt`.
+    /// Squid's native format: `%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt`.
     fn squid(&self) -> String {
         let mut text = String::with_capacity(160);
         let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();

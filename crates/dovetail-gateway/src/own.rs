@@ -1,7 +1,7 @@
-//! The addresses of this machine: clients of the gateway could reach it, and what else listens here, through them.
+//! This machine's own addresses: through them, clients of the gateway could reach it and anything else that listens here.
 //!
-//! They are read at the start, at each reload and every half a minute. A gateway that does not know them does not start;
-//! one that runs goes on with those that it knows.
+//! They are read at the start, at each reload and every half a minute. A gateway does not start without them; a running one
+//! continues with those that it knows.
 
 use std::{
     cell::{Ref, RefCell},
@@ -18,12 +18,12 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    /// Those there are now.
+    /// Reads the current addresses.
     pub(crate) fn read() -> io::Result<Self> {
         Ok(Self { addresses: RefCell::new(read()?) })
     }
 
-    /// Reads them again. Those known before stay if that fails, with a warning.
+    /// Reads them again. If that fails, the known ones stay, with a warning.
     pub(crate) fn refresh(&self) {
         self.renew(read());
     }
@@ -47,7 +47,7 @@ fn read() -> io::Result<Vec<IpAddr>> {
     some(interfaces.into_iter().map(|interface| interface.ip().to_canonical()).collect())
 }
 
-/// There is always loopback's: none at all are addresses that were withheld.
+/// There is always the loopback address: an empty list means that addresses were withheld.
 fn some(addresses: Vec<IpAddr>) -> io::Result<Vec<IpAddr>> {
     if addresses.is_empty() { Err(io::Error::other("the kernel names none")) } else { Ok(addresses) }
 }

@@ -1,4 +1,4 @@
-//! What a request asks for, if it may ask for that.
+//! Decides whether a request may ask for its target.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     wanted::{Asked, Wanted},
 };
 
-/// What is wanted, or why it is refused whatever there may be at that address.
+/// The target, or why it is refused regardless of its address.
 pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) -> Result<Wanted, Refusal> {
     if request.method() == Method::TRACE {
         return Err(Refusal::BadRequest("TRACE would expose headers meant for proxies"));
@@ -29,12 +29,12 @@ pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) 
     Ok(wanted)
 }
 
-/// Whether a request was not here before.
+/// Checks that a request has not passed through here before.
 pub(crate) fn is_new<B>(config: &Config, request: &Request<B>) -> Result<(), Refusal> {
     if was_here(request.headers(), &config.proxy.name) { Err(Refusal::Loop) } else { Ok(()) }
 }
 
-/// Whether requests of a class are let through at the local time, which is asked for where the class has hours; or why not.
+/// Checks whether requests of a class are permitted at the local time. `now` is only called if the class has hours.
 pub(crate) fn in_hours(class: &Class, now: impl FnOnce() -> ZonedDateTime) -> Result<(), Refusal> {
     let Some(hours) = &class.hours else { return Ok(()) };
     let now = now();

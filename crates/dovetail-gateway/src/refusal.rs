@@ -89,7 +89,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// A quota is used up until then.
+    /// The refusal for a quota that is used up until then.
     pub(crate) fn quota(quota: &Quota, now: &ZonedDateTime, until: &ZonedDateTime) -> Self {
         let every = match quota.every {
             Every::Day => "a day",
@@ -103,7 +103,7 @@ impl Refusal {
 
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            // Its own words for what a client can do about it; not a question for a password that is not the client's.
+            // Its own status, for what a client can do about it; but not its demand for a password, which is not the client's.
             Self::ParentStatus { status, .. } => StatusCode::from_u16(*status)
                 .ok()
                 .filter(|_| (400..600).contains(status))
@@ -153,9 +153,9 @@ impl Refusal {
         }
     }
 
-    /// Whether the client's connection is of no use any more.
+    /// Whether the client's connection cannot be used any more.
     pub(crate) const fn closes(&self) -> bool {
-        // What comes after a request that is none may be part of it.
+        // What follows an invalid request may be part of it.
         matches!(
             self,
             Self::BadRequest(_)
@@ -184,7 +184,7 @@ impl Refusal {
         )
     }
 
-    /// The page that says so.
+    /// The page that explains the refusal.
     pub(crate) fn page(&self, gateway: &str) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from(self.body(gateway))));
         *response.status_mut() = self.status();
@@ -212,7 +212,7 @@ impl Refusal {
         response
     }
 
-    /// The page with its header, for a connection that nothing was read of.
+    /// The page with its header, for a connection that nothing was read from.
     pub(crate) fn raw_page(&self, gateway: &str) -> String {
         let (head, body) = (self.page(gateway), self.body(gateway));
         let mut text = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", head.status(), body.len());
@@ -223,7 +223,7 @@ impl Refusal {
     }
 }
 
-/// Text that is no markup.
+/// Escapes text for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -238,7 +238,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// A name as a structured field has it (RFC 8941, sections 3.3.3 and 3.3.4): a token if it begins as one, a string if not.
+/// A name as a structured field (RFC 8941, sections 3.3.3 and 3.3.4): a token if it starts like one, otherwise a string.
 fn token(name: &str) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' }).collect();
@@ -249,7 +249,7 @@ fn token(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Each with its status, its type in `Proxy-Status`, and something that its page has to say.
+    /// Each with its status, its type in `Proxy-Status`, and a phrase that its page must contain.
     fn all() -> Vec<(Refusal, u16, &'static str, &'static str)> {
         let (host, address): (Arc<str>, IpAddr) = ("<host>".into(), [10, 0, 0, 1].into());
         let why = || "<why>".to_owned();

@@ -6,7 +6,7 @@ use dovetail_sched::request::ClassId;
 
 use crate::config::{Config, Prefix};
 
-/// A user: an address, a network, a group, or a name that was proved.
+/// A user: an address, a network, a group, or an authenticated name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Who {
     /// A client's address.
@@ -15,9 +15,9 @@ pub enum Who {
     Network(Prefix),
     /// A group of addresses and names.
     Group(Arc<str>),
-    /// The name that goes with a password.
+    /// A name authenticated by a password.
     Name(Arc<str>),
-    /// A user's requests to hosts that have a class of their own: to schedulers a user apart.
+    /// A user's requests to hosts with a class of their own: schedulers treat them as another user.
     Towards(Arc<Who>, ClassId),
 }
 
@@ -32,12 +32,12 @@ impl Who {
         if network.prefix_len() == network.max_prefix_len() { Self::Address(address) } else { Self::Network(network) }
     }
 
-    /// The same for requests to hosts that have a class of their own.
+    /// The same user for requests to hosts with a class of their own.
     pub(crate) fn towards(&self, class: ClassId) -> Self {
         Self::Towards(Arc::new(self.clone()), class)
     }
 
-    /// The user who proved this name.
+    /// The user who authenticated with this name.
     pub(crate) fn named(config: &Config, name: &Arc<str>) -> Self {
         match config.groups.of_user(name) {
             Some(group) => Self::Group(group.name.clone()),
@@ -47,7 +47,7 @@ impl Who {
 }
 
 impl Who {
-    /// Whether this is how the user is written.
+    /// Whether this is the user's written form.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         match self {
@@ -95,12 +95,12 @@ mod tests {
             (64, "2001:db8:7:9::5", "guest"),
             (64, "2001:db8:1:1::5", "2001:db8:1:1::/64"),
             (64, "2001:db8:1:2::5", "2001:db8:1:2::/64"),
-            // What a class names is apart.
+            // A network named by a class is a user of its own.
             (64, "2001:db8:1:2:3::5", "2001:db8:1:2:3::/80"),
             (48, "2001:db8:1:1::5", "2001:db8:1::/48"),
             (128, "2001:db8:1:1::5", "2001:db8:1:1::5"),
             (1, "8000::1", "8000::/1"),
-            // As many hosts as addresses, all in one /64.
+            // Each address is a host of its own, although all are in one /64.
             (64, "fe80::1", "fe80::1"),
             (64, "::1", "::1"),
         ] {

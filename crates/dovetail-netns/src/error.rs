@@ -1,32 +1,32 @@
-//! Why there is no namespace, or it is not as it should be.
+//! Why a namespace cannot be created or configured.
 
 use std::io;
 
-/// What prevents it.
+/// The cause of a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum NetnsError {
-    /// A program is not on the path.
+    /// A program is not in the path.
     #[error("the program '{program}' is missing: install {package}")]
     NoProgram {
-        /// What would have been run.
+        /// The program.
         program: &'static str,
-        /// Where it comes from.
+        /// The package that contains it.
         package: &'static str,
     },
-    /// `ip` or `tc` refused.
+    /// `ip` or `tc` failed.
     #[error("{command}: {said}")]
     Refused {
-        /// As it was run.
+        /// The command line.
         command: String,
-        /// Its words.
+        /// Its error output.
         said: String,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What was being done.
+        /// What was attempted.
         what: String,
-        /// What the system answered.
+        /// The system's error.
         error: io::Error,
     },
 }

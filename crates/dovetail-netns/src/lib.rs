@@ -1,7 +1,7 @@
-//! Network namespaces of Linux that go with the value that made them, and the programs of iproute2 that furnish them.
+//! Linux network namespaces that are removed when dropped, and the iproute2 programs to configure them.
 //!
-//! A thread that has entered a namespace stays there, and so do the threads and processes that it begins and the sockets
-//! that it opens, wherever they are used. So [`Namespace::within`] works on a thread of its own.
+//! A thread that has entered a namespace stays there, and so do the threads and processes that it starts and the sockets that
+//! it opens, wherever they are used. So [`Namespace::within`] works on a thread of its own.
 //!
 //! ```no_run
 //! use dovetail_netns::{Namespace, tool};

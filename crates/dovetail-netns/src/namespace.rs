@@ -1,4 +1,4 @@
-//! A network namespace, which goes with the value that made it.
+//! A network namespace that is removed when the value that created it is dropped.
 
 use std::{
     fs::{self, File},
@@ -16,36 +16,36 @@ use rustix::{
 
 use crate::{NetnsError, tool};
 
-/// Where named namespaces are, a file each.
+/// The directory of named namespaces, one file each.
 pub const FOLDER: &str = "/run/netns";
 
-/// A named namespace. It is removed when this is dropped, and what runs there is ended.
+/// A named namespace. Dropping it ends the processes that run in it and removes it.
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
 }
 
 impl Namespace {
-    /// Makes one of this name.
+    /// Creates a namespace of this name.
     ///
     /// # Errors
-    /// What `ip` says, as where there is one already.
+    /// If `ip` fails, for example because the name is taken.
     pub fn new(name: impl Into<String>) -> Result<Self, NetnsError> {
         let name = name.into();
         tool("ip", &format!("netns add {name}"))?;
         Ok(Self { name })
     }
 
-    /// Its name, as `ip -n` takes it.
+    /// The name, as `ip -n` accepts it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What `work` does there, on a thread of its own.
+    /// Runs `work` in the namespace, on a thread of its own, and returns its result.
     ///
     /// # Errors
-    /// What `work` answers, or that the namespace cannot be entered.
+    /// Those of `work`, and if the namespace cannot be entered.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         thread::scope(|scope| {
             let entered = scope.spawn(|| {
@@ -56,10 +56,10 @@ impl Namespace {
         })
     }
 
-    /// Moves this thread there for good.
+    /// Moves the current thread into the namespace for good.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn enter(&self) -> io::Result<()> {
         let file = File::open(path(&self.name))?;
         Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
@@ -68,28 +68,29 @@ impl Namespace {
     /// Writes a setting under `net`.
     ///
     /// # Errors
-    /// The system's, with the setting.
+    /// Those of the system, with the name of the setting.
     pub fn set(&self, key: &str, value: &str) -> Result<(), NetnsError> {
         self.within(|| fs::write(Path::new("/proc/sys/net").join(key), value))
             .map_err(|error| NetnsError::System { what: format!("net/{key} = {value}"), error })
     }
 
-    /// A setting under `net`.
+    /// Reads a setting under `net`.
     ///
     /// # Errors
-    /// The system's, with the setting.
+    /// Those of the system, with the name of the setting.
     pub fn read(&self, key: &str) -> Result<String, NetnsError> {
         self.within(|| fs::read_to_string(Path::new("/proc/sys/net").join(key)))
             .map_err(|error| NetnsError::System { what: format!("net/{key}"), error })
     }
 
-    /// The numbers of the processes whose first thread is there: threads of this process that entered it are not among them.
+    /// The IDs of the processes whose first thread is in the namespace. A process of which only other threads have entered it
+    /// is not included.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
         processes(&self.name).into_iter().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
     }
 
-    /// Ends these processes at once, but not this one.
+    /// Kills the [processes](Self::processes) in the namespace, except this one.
     pub fn end_processes(&self) {
         end_processes(&self.name);
     }
@@ -105,7 +106,7 @@ fn path(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 
-/// Whether there is one of this name.
+/// Whether a namespace of this name exists.
 #[must_use]
 pub fn exists(name: &str) -> bool {
     path(name).exists()
@@ -124,14 +125,14 @@ fn processes(name: &str) -> Vec<Pid> {
 
 fn end_processes(name: &str) {
     for pid in processes(name).into_iter().filter(|&pid| pid != getpid()) {
-        // One that has just ended needs no signal.
+        // A process that has just ended needs no signal.
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Removes the namespace of this name, if there is one, and ends what runs there, as nothing could reach it any more.
+/// Removes the namespace of this name, if it exists, and kills what runs there, since nothing could reach it any more.
 pub fn remove(name: &str) {
     end_processes(name);
-    // Nothing can be done about one that does not go.
+    // If it cannot be removed, nothing more can be done.
     let _ = tool("ip", &format!("netns del {name}"));
 }

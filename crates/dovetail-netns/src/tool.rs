@@ -1,21 +1,21 @@
-//! The programs of iproute2.
+//! Runs the programs of iproute2.
 
 use std::{io::ErrorKind, process::Command};
 
 use crate::NetnsError;
 
-/// What a program prints that is run with these words.
+/// Runs a program with these arguments, separated by blanks, and returns its output.
 ///
 /// # Errors
-/// Its own words, when it fails.
+/// Its error output, if it fails.
 pub fn tool(program: &'static str, words: &str) -> Result<Vec<u8>, NetnsError> {
     run(program, &words.split(' ').collect::<Vec<_>>())
 }
 
-/// The same with words that may have blanks.
+/// Same as [`tool`], for arguments that may contain blanks.
 ///
 /// # Errors
-/// As [`tool`].
+/// Those of [`tool`].
 pub fn run(program: &'static str, words: &[&str]) -> Result<Vec<u8>, NetnsError> {
     let ran = Command::new(program).args(words).output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => NetnsError::NoProgram { program, package: "iproute2" },

@@ -1,10 +1,10 @@
 //! Multi-resource packet scheduling in virtual time.
 //!
-//! A [`Workload`](workload::Workload) supplies packets in order of time, a
-//! [`Scheduler`](dovetail_sched::Scheduler) holds and orders them, a [`Pipeline`] of resources processes them, and
-//! [`Observer`]s see what happened: [`Meters`](measure::Meters) for figures, [`records`] for a row a packet.
-//! [`simulate`] is the loop between them. Everything streams: memory grows with flows and waiting packets, not with
-//! the length of the run, and the same inputs give the same run on every machine.
+//! A [`Workload`](workload::Workload) supplies packets in order of time, a [`Scheduler`](dovetail_sched::Scheduler) queues
+//! and orders them, a [`Pipeline`] of resources processes them, and [`Observer`]s record what happens:
+//! [`Meters`](measure::Meters) for figures, [`records`] for one row per packet. [`simulate`] is the loop that connects them.
+//! Everything streams: memory grows with flows and waiting packets, not with the length of the run, and equal inputs give
+//! equal runs on every machine.
 //!
 //! | module | what |
 //! |---|---|
@@ -12,9 +12,9 @@
 //! | [`Pipeline`] | when a packet starts and ends on each resource |
 //! | [`simulate`] | the loop |
 //! | [`network`] | hosts with a real TCP, routers and links, instead of a workload |
-//! | [`blame`] | who made a packet wait |
+//! | [`blame`] | what packets wait for |
 //! | [`measure`] | utilisation, fairness, latency, series over time |
-//! | [`records`] | one row a packet, CSV or Parquet |
+//! | [`records`] | one row per packet, CSV or Parquet |
 
 pub mod blame;
 pub mod measure;
@@ -30,7 +30,7 @@ pub use simulate::{Options, Outcome, Progress, SimulateError, simulate};
 
 use dovetail_sched::{FlowId, Nanos, Packet, Weight};
 
-/// What is known of a flow when it first appears.
+/// Properties of a flow, given when it first appears.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile<'a> {
     /// Its weight.
@@ -41,8 +41,8 @@ pub struct Profile<'a> {
     pub class: Option<&'a str>,
 }
 
-/// An observer of a run. Calls come in order of time, except that a packet's passage through the whole pipeline
-/// is told when it is released.
+/// An observer of a run. Calls are in order of time, except that a packet's passage through the whole pipeline is reported
+/// when the packet is released.
 pub trait Observer {
     /// A flow's first packet is about to arrive.
     fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>);
@@ -53,14 +53,14 @@ pub trait Observer {
     /// A packet that arrived will not be sent: refused, or evicted later.
     fn dropped(&mut self, packet: &Packet, now: Nanos);
 
-    /// A packet was released and crosses the pipeline thus.
+    /// A packet was released and crosses the pipeline as `passage` states.
     fn sent(&mut self, packet: &Packet, passage: &Passage);
 
-    /// A packet still waits where a network stops. Told of all of them at the end.
+    /// A packet still waits when the network stops. Called for each such packet at the end.
     fn left(&mut self, _packet: &Packet) {}
 }
 
-/// No observer.
+/// Observes nothing.
 impl Observer for () {
     fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
     fn arrived(&mut self, _: &Packet) {}
@@ -68,7 +68,7 @@ impl Observer for () {
     fn sent(&mut self, _: &Packet, _: &Passage) {}
 }
 
-/// An observer, if there is one.
+/// An optional observer.
 impl<O: Observer> Observer for Option<O> {
     fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
         if let Some(observer) = self {
@@ -97,7 +97,7 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// Both watch.
+/// Two observers.
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
         self.0.appeared(flow, profile);

@@ -1,8 +1,8 @@
 //! When a packet starts and ends on each resource.
 //!
-//! Resources serve in order of release, one packet at a time, so a packet's whole passage follows from the passages
-//! before it by a max-plus recursion; no event queue is needed. Let `S_j(n)`, `E_j(n)` be start and end of packet `n`
-//! on resource `j`, `D_j(n)` when it leaves that resource free, `L_j(n)` its demand, `E = S + L`:
+//! Resources serve packets in order of release, one at a time, so a packet's whole passage follows from earlier passages by a
+//! max-plus recursion; no event queue is needed. Let `S_j(n)` and `E_j(n)` be start and end of packet `n` on resource `j`,
+//! `D_j(n)` the time at which it frees the resource, `L_j(n)` its demand, and `E = S + L`:
 //!
 //! ```text
 //! no-wait      S_1(n) = max(now, max_j (E_j(n-1) - sum_{i<j} L_i(n))),  S_{j+1}(n) = E_j(n)         (ATFQ, rule 4)
@@ -10,17 +10,17 @@
 //! buffer=K     S_j(n) = max(D_{j-1}(n), D_j(n-1)),                      D_j(n) = max(E_j(n), S_{j+1}(n-K))
 //! ```
 //!
-//! The last is a tandem of queues with blocking after service: a packet stays on its resource until one of the `K`
-//! places behind it is free. With `K = 0` it stays until the next resource takes it: `D_j(n) = S_{j+1}(n)`.
+//! The last is a tandem of queues with blocking after service: a packet stays on its resource until one of the `K` places
+//! behind it is free. With `K = 0` it stays until the next resource takes it: `D_j(n) = S_{j+1}(n)`.
 
 use std::{collections::VecDeque, fmt, str::FromStr};
 
 use dovetail_sched::{Demand, MAX_RESOURCES, Nanos};
 
-/// What lies between one resource and the next.
+/// Buffering between one resource and the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PipelineMode {
-    /// A packet that leaves a resource enters the next at once; it starts on the first only when that will be so.
+    /// None: a packet that leaves a resource enters the next at once. It starts on the first only when this is ensured.
     NoWait,
     /// Any number of packets may wait.
     Unbounded,
@@ -59,7 +59,7 @@ impl fmt::Display for PipelineMode {
     }
 }
 
-/// One packet's way through the pipeline.
+/// The passage of a packet through the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     resources: usize,
@@ -70,7 +70,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Chosen by the scheduler at `released`, on no resource yet.
+    /// Chosen by the scheduler at `released`, not on any resource yet.
     pub(crate) const fn new(resources: usize, released: Nanos) -> Self {
         let never = [Nanos::ZERO; MAX_RESOURCES];
         Self { resources, released, start: never, end: never, freed: never }
@@ -88,7 +88,7 @@ impl Passage {
         self.freed[resource] = freed;
     }
 
-    /// When the scheduler chose it. With no-wait it may start later: when no resource will keep it waiting.
+    /// When the scheduler chose it. With no-wait it may start later: once no resource will make it wait.
     #[inline]
     #[must_use]
     pub fn released(&self) -> Nanos {
@@ -109,7 +109,7 @@ impl Passage {
         &self.end[..self.resources]
     }
 
-    /// When it leaves each resource free for the next packet: at its end there, or when it is blocked no longer.
+    /// When it frees each resource for the next packet: at its end there, or when it is no longer blocked.
     #[inline]
     #[must_use]
     pub fn freed(&self) -> &[Nanos] {
@@ -122,10 +122,10 @@ impl Passage {
         self.start[0]
     }
 
-    /// How long it is on each of the first two resources; 0 on the second where there is one only.
+    /// How long it is on each of the first two resources; 0 on the second if there is only one.
     #[inline]
     pub(crate) fn first_two(&self) -> [Nanos; 2] {
-        // Times on resources that a pipeline does not have are 0.
+        // Times on resources that a pipeline lacks are 0.
         [self.end[0] - self.start[0], self.end[1] - self.start[1]]
     }
 
@@ -137,15 +137,15 @@ impl Passage {
     }
 }
 
-/// The resources, and until when each is taken.
+/// The resources, and until when each is occupied.
 #[derive(Debug)]
 pub struct Pipeline {
     mode: PipelineMode,
     free: [Nanos; MAX_RESOURCES],
-    // For `buffer=K`: number and start on resource j of the packets that may still hold a place before it.
+    // For `buffer=K`: number and start on resource j of the packets that may still occupy a place in front of it.
     starts: Vec<VecDeque<(u64, Nanos)>>,
     packets: u64,
-    // The last packet's, kept here because it is large to move.
+    // The last packet's passage, kept here because it is large to move.
     passage: Passage,
 }
 
@@ -226,7 +226,7 @@ impl Pipeline {
             } else if places > 0 && j > 0 {
                 self.starts[j].push_back((number, start));
             }
-            // A packet that started on the next resource by the time this one ends here holds no place.
+            // A packet that has started on the next resource by the time this one ends here occupies no place.
             at = end;
             if j < last && places > 0 {
                 let next = &mut self.starts[j + 1];

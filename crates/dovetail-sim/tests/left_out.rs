@@ -1,4 +1,4 @@
-//! What a build says that leaves a feature out: `cargo test -p dovetail-sim --no-default-features --test left_out`.
+//! Messages of a build that leaves a feature out: `cargo test -p dovetail-sim --no-default-features --test left_out`.
 
 #[cfg(not(feature = "network"))]
 #[test]

@@ -1,7 +1,7 @@
-//! The network simulator's TCP beside the kernel's, over a bottleneck of the same rate, delay and buffer.
+//! The network simulator's TCP compared with the kernel's, over a bottleneck with the same rate, delay and buffer.
 //!
-//! Needs root, network namespaces, veth, vxlan and the token bucket `tbf`; is skipped, with the reason, where one is
-//! missing. `DOVETAIL_LONG=1` runs all rows of the table in docs/transport.md.
+//! Requires root, network namespaces, veth, vxlan and the token bucket `tbf`; is skipped, with the reason, if one is missing.
+//! `DOVETAIL_LONG=1` runs all rows of the table in docs/transport.md.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -25,15 +25,15 @@ const DELAY: Duration = Duration::from_millis(20);
 const SEGMENT_BYTES: u32 = MTU_BYTES - 40;
 /// A bandwidth-delay product.
 const BUFFER_PACKETS: u32 = 33;
-/// The simulator's goodput is said to be the kernel's up to this part of it.
+/// Documented tolerance between the simulator's goodput and the kernel's.
 const CLOSE: f64 = 0.15;
-/// And up to this where the delay line kept time.
+/// The tolerance if the delay line kept time.
 const CLOSE_IN_QUIET: f64 = 0.08;
-/// A delay line that held no packet longer kept time.
+/// The delay line kept time if it delayed no packet by more than this.
 const QUIET: Duration = Duration::from_millis(10);
-/// A delay line that pauses longer than this may lose packets: its sockets hold about so much of the link's.
+/// A delay line that pauses longer than this may lose packets: its sockets hold about this much of the link's traffic.
 const LATEST: Duration = Duration::from_millis(100);
-/// What happens before is slow start.
+/// Slow start comes before.
 const FROM_SECOND: usize = 5;
 
 /// A row of the table.
@@ -41,7 +41,7 @@ const FROM_SECOND: usize = 5;
 struct Case {
     congestion: Congestion,
     flows: usize,
-    /// One of which is being sent.
+    /// Including the one being sent.
     buffer_packets: u32,
     seconds: usize,
 }
@@ -55,19 +55,19 @@ impl Case {
     }
 }
 
-/// What flows got.
+/// Rates of flows.
 #[derive(Debug, Clone)]
 struct Goodput {
-    /// All together in the first seconds, in bits of TCP's payload per second.
+    /// Total in the first seconds, in bits of TCP payload per second.
     early: f64,
-    /// Each after that, likewise.
+    /// Each flow after that, likewise.
     flows: Vec<f64>,
-    /// The part of all flows' seconds after that in which one got less than a tenth of an equal share of the link.
+    /// The fraction of all flows' later seconds in which a flow received less than a tenth of an equal share of the link.
     starved: f64,
 }
 
 impl Goodput {
-    /// Of the bytes that each flow got in each second.
+    /// From the bytes that each flow received in each second.
     fn of(received: &[Vec<u64>], seconds: usize) -> Self {
         let bits = |flow: &[u64], from: usize, to: usize| -> Vec<f64> {
             (from..to).map(|second| flow.get(second).map_or(0.0, |&bytes| bytes as f64 * 8.0)).collect()
@@ -90,7 +90,7 @@ impl Goodput {
         let squares: f64 = self.flows.iter().map(|flow| flow * flow).sum();
         self.total().powi(2) / (self.flows.len() as f64 * squares)
     }
-    /// The part of the link that goodput and its headers take.
+    /// Utilisation of the link by goodput and its headers.
     fn used(&self) -> f64 {
         self.total() * f64::from(MTU_BYTES) / f64::from(SEGMENT_BYTES) / RATE_BPS
     }
@@ -117,7 +117,7 @@ fn simulated(case: &Case) -> Goodput {
         stop_at: Some(Nanos::from_secs(case.seconds as u64)),
         nodes: ["sender", "router", "receiver"].map(|name| Node { name: name.into() }).into(),
         links: vec![
-            // The token bucket holds a packet until it has been sent; here it is on the transmitter.
+            // The token bucket queues a packet until it has been sent; here it is on the transmitter.
             link(1, 2, RATE_BPS, delay_ms, Some(case.buffer_packets - 1)),
             link(0, 1, 1e9, 0, None),
             link(2, 1, 1e9, delay_ms, None),
@@ -155,8 +155,8 @@ fn path(case: &Case, sack: bool) -> Result<Path, String> {
     Path::new(&bottleneck, &settings)
 }
 
-/// All cases through the kernel, a few at a time; and the longest that the delay line held a packet beyond its time.
-/// An error says why there is no path.
+/// Runs all cases through the kernel, a few at a time; returns also the longest that the delay line delayed a packet beyond
+/// its time. An error tells why there is no path.
 fn measured(cases: &[Case], sack: bool) -> Result<(Vec<Goodput>, Duration), String> {
     const AT_ONCE: usize = 4;
     let (mut all, mut latest) = (Vec::new(), Duration::ZERO);
@@ -179,13 +179,13 @@ fn measured(cases: &[Case], sack: bool) -> Result<(Vec<Goodput>, Duration), Stri
     Ok((all, latest))
 }
 
-/// A cell with a ratio, marked where it is far from 1.
+/// A cell with a ratio, marked if it is far from 1.
 fn ratio(simulator: f64, kernel: f64) -> String {
     let ratio = simulator / kernel;
     format!("{ratio:.2}{}", if (ratio - 1.0).abs() > CLOSE { " *" } else { "" })
 }
 
-/// Two tables: goodput in Mbit/s once under way, and how it begins and halts.
+/// Two tables: goodput in Mbit/s after the start, and how it begins and stalls.
 fn print_tables(cases: &[Case], kernel: &[Goodput], without_sack: Option<&[Goodput]>) {
     let mega = |bps: f64| format!("{:.2}", bps / 1e6);
     let row = |case: &Case, cells: &[String]| {

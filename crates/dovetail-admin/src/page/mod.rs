@@ -1,30 +1,30 @@
-//! Pages: one file each, which loads nothing from elsewhere.
+//! Self-contained HTML pages: one file each, with no external resources.
 //!
-//! A page is HTML with `NONCE` where scripts and styles have their number, another in each answer, without which browsers run
-//! and apply none. `/* style.css */` and `/* script.js */` stand for what all pages share: colours for light and dark, cards,
-//! tables and charts; elements, numbers with their units, and the axes of charts.
+//! A page is HTML with `NONCE` where each script and style has its nonce, which differs in each answer and without which
+//! browsers neither run nor apply them. `/* style.css */` and `/* script.js */` stand for what all pages share: light and dark
+//! colours, cards, tables and charts; elements, numbers with their units, and chart axes.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderValue, header::CONTENT_SECURITY_POLICY};
 
 use crate::{Answer, Fault, typed};
 
-/// What stands in a page for a number that only this answer knows.
+/// The placeholder in a page for this answer's nonce.
 const NONCE: &str = "NONCE";
 
 const SHARED: [(&str, &str); 2] =
     [("/* style.css */\n", include_str!("style.css")), ("/* script.js */\n", include_str!("script.js"))];
 
-/// A page with what all pages share in it.
+/// A page with the shared parts inserted.
 #[must_use]
 pub fn whole(page: &str) -> String {
     SHARED.iter().fold(page.to_owned(), |page, (place, shared)| page.replace(place, shared))
 }
 
-/// A [whole](whole()) page with a number of its own. The program whose page it is is called `name`.
+/// A [whole](whole()) page with a fresh nonce. `name` is the name of the program that serves it.
 ///
 /// # Errors
-/// That the system has no random numbers.
+/// If the system has no random numbers.
 pub fn answer(name: &str, page: &str) -> Answer {
     let mut number = [0; 18];
     getrandom::fill(&mut number).map_err(|error| Fault::failed(name, &error))?;

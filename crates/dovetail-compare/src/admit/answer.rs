@@ -1,4 +1,4 @@
-//! All reservations requested, in order.
+//! Decisions on all requested reservations, in order.
 
 use std::collections::HashMap;
 
@@ -9,24 +9,24 @@ use dovetail_sched::{
 
 use super::request::Request;
 
-/// What one reservation was told.
+/// The decision on one reservation.
 pub(super) struct Answer<'a> {
     pub(super) name: &'a str,
     pub(super) asked: &'a Reservation,
     pub(super) said: Result<Admitted, Refusal>,
-    /// Its bound among all who are in at the end; for who was refused, among those who were in when it asked.
+    /// Its bound among all admitted flows at the end; if refused, among those admitted when it was requested.
     pub(super) composite: Option<Nanos>,
     pub(super) separate: Option<Nanos>,
 }
 
-/// What all were told, and the node as it is then.
+/// All decisions, and the state of the node after them.
 pub(super) struct Answers<'a> {
     pub(super) request: &'a Request,
     pub(super) admission: Admission,
     pub(super) list: Vec<Answer<'a>>,
-    /// Best-effort flows that were turned away, and why.
+    /// Best-effort flows that were refused, and why.
     pub(super) turned_away: Option<(u32, Refusal)>,
-    /// What a further packet of each listed best-effort queue is told.
+    /// For each listed best-effort queue, whether a further packet is accepted.
     pub(super) queues: Vec<(u32, Result<(), Refusal>)>,
     names: HashMap<FlowHandle, &'a str>,
 }
@@ -57,12 +57,12 @@ impl<'a> Answers<'a> {
         Self { request, admission, list, turned_away, queues, names }
     }
 
-    /// What a flow is called in the file.
+    /// A flow's name in the file.
     pub(super) fn name(&self, flow: FlowHandle) -> &'a str {
         self.names.get(&flow).copied().unwrap_or_default()
     }
 
-    /// Who it is whose delay is too long; `None` for the flow that asked.
+    /// The flow whose delay is too long; `None` for the requesting flow.
     pub(super) fn whose(&self, broken: &Broken) -> Option<&'a str> {
         match broken.whose {
             Whose::New => None,

@@ -1,4 +1,4 @@
-//! The file as it is written: TOML to plain data, units not read yet.
+//! The file format: TOML to plain data, with units not parsed yet.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The answers, for programs.
+//! The decisions as JSON.
 
 use dovetail_sched::{
     Nanos,
@@ -40,9 +40,9 @@ struct ReservationJson<'a> {
     delay_ms: DelaysJson,
     most_delay_ms: Option<f64>,
     refusal: Option<RefusalJson<'a>>,
-    /// Resources of which it takes the last.
+    /// Resources that it exhausts.
     exhausts: Vec<&'a str>,
-    /// A flow of another level that now waits longer than it can bear.
+    /// A flow of another level whose delay bound it would violate.
     breaks: Option<BrokenJson<'a>>,
 }
 
@@ -68,7 +68,7 @@ enum OverJson<'a> {
     Count { requested: u32, most: u32, over: u32 },
 }
 
-/// `flow` is null where it is the delay of the flow that requested.
+/// `flow` is null if it is the requesting flow's own delay.
 #[derive(Serialize)]
 struct BrokenJson<'a> {
     flow: Option<&'a str>,

@@ -1,7 +1,7 @@
-//! Which flows a node can promise rates and delays, asked in the order of a file.
+//! Which flows a node can promise rates and delays, requested in the order of a file.
 //!
-//! The rules are those of [`dovetail_sched::cost::admission`]. A file is read in three steps: [`form`] is what TOML says,
-//! [`parse`] turns texts with units into numbers of a resource's own unit, and [`request`] checks it as a whole.
+//! The rules are those of [`dovetail_sched::cost::admission`]. A file is processed in three steps: [`form`] is its TOML,
+//! [`parse`] converts texts with units to numbers in a resource's own unit, and [`request`] validates it as a whole.
 
 mod answer;
 mod form;
@@ -21,10 +21,10 @@ use crate::{
 use answer::Answers;
 use request::Request;
 
-/// Asks for reservations in the order of a file, and writes to `out` who is admitted.
+/// Requests reservations in the order of a file, and writes to `out` which are admitted.
 ///
 /// # Errors
-/// Where the file cannot be read or is wrong, or `out` takes nothing.
+/// If the file cannot be read or is invalid, or writing to `out` fails.
 pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
     let name = options.file.display().to_string();
     let text = options.text.clone().map_or_else(|| read_text(&options.file), Ok)?;
@@ -42,7 +42,7 @@ mod tests {
     const EXAMPLES: [&str; 2] =
         [include_str!("../../scenarios/admit/cbcs-table2.toml"), include_str!("../../scenarios/admit/refusals.toml")];
 
-    /// Whether it was understood; whatever it was, an answer comes and every figure can be shown.
+    /// Whether the text was valid; in any case there must be an answer, and every figure must be printable.
     fn answered(text: &str) -> bool {
         match Request::parse(text, "hostile") {
             Ok(request) => {
@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// What a hostile file would put in the place of something sensible.
+    /// What a hostile file might contain instead of a valid value.
     fn piece() -> impl Strategy<Value = String> {
         let known = [
             "0",
@@ -120,7 +120,7 @@ mod tests {
             answered(&text.into_iter().collect::<String>());
         }
 
-        /// Numbers alone are changed, so that most files are understood and the arithmetic sees the extremes.
+        /// Only numbers are changed, so that most files are valid and the arithmetic is exercised at its extremes.
         #[test]
         fn changed_numbers_never_panic(
             which in 0..EXAMPLES.len(),

@@ -1,7 +1,7 @@
-//! Numbers with units, as they are written, in the one unit of a resource.
+//! Parses numbers with units into the unit of a resource.
 //!
-//! A resource counts in seconds of its time, in bytes, or in anything with a name. Which of these it is follows from how
-//! its capacity is written, and every rate and cost of it has to be in the same: cycles are not bytes.
+//! A resource is measured in seconds of its time, in bytes, or in a named unit. Which one follows from the notation of its
+//! capacity, and all its rates and costs must use the same: cycles are not bytes.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use dovetail_sched::{
     units::{clip, parse_rate, split_unit},
 };
 
-/// What a resource counts in.
+/// The unit of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unit {
     Seconds,
@@ -32,7 +32,7 @@ impl fmt::Display for Unit {
 const LONGEST_UNIT: usize = 16;
 
 impl Unit {
-    /// A unit as it is written, and how many of the resource's own it is.
+    /// A unit as written, and its ratio to the resource's own.
     fn read(text: &str) -> Result<(Self, f64), String> {
         Ok(match text {
             "ns" => (Self::Seconds, 1e-9),
@@ -56,14 +56,14 @@ impl Unit {
     }
 }
 
-/// The capacity of a resource, in units a second, and its unit: `1000 cycles/s`, `1s/s`, `100Mbps`.
+/// The capacity of a resource, in units per second, and its unit: `1000 cycles/s`, `1s/s`, `100Mbps`.
 pub(super) fn capacity(text: &str) -> Result<(f64, Unit), String> {
     per_second(text).map_err(|why| {
         format!("{}: {why}; a capacity is such as \"1000 cycles/s\", \"1s/s\" or \"100Mbps\"", quoted(text))
     })
 }
 
-/// A rate of a resource, in its units a second: `250 B/s`, `2Mbps`, or `75%` of its capacity.
+/// A rate of a resource, in its units per second: `250 B/s`, `2Mbps`, or `75%` of its capacity.
 pub(super) fn rate(text: &str, unit: &Unit, capacity: f64) -> Result<Amount, String> {
     let units = match split_unit(text) {
         Ok((percent, "%")) => Ok(percent * capacity / 100.0),
@@ -76,7 +76,7 @@ pub(super) fn rate(text: &str, unit: &Unit, capacity: f64) -> Result<Amount, Str
     })
 }
 
-/// What a packet takes of a resource, in its units: `30 cycles`, `10ms`, `1500B`.
+/// What a packet uses of a resource, in its units: `30 cycles`, `10ms`, `1500B`.
 pub(super) fn cost(text: &str, unit: &Unit) -> Result<Amount, String> {
     let units = amount(text).and_then(|(units, given)| same(units, &given, unit));
     let amount = units.and_then(|units| Amount::new(units).map_err(|error| error.to_string()));
@@ -103,7 +103,7 @@ fn per_second(text: &str) -> Result<(f64, Unit), String> {
     amount(stem)
 }
 
-/// A text of the file in a message.
+/// A text of the file, quoted for a message.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", clip(text).escape_debug())
 }

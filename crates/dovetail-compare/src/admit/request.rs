@@ -1,4 +1,4 @@
-//! A file that makes sense: a node, best-effort flows, and reservations in order.
+//! A valid file: a node, best-effort flows, and reservations in order.
 
 use std::collections::HashSet;
 
@@ -15,24 +15,24 @@ use super::{
     parse::{Unit, capacity, cost, quoted, rate},
 };
 
-/// Bounds on what a file may ask for.
+/// Limits on what a file may request.
 const MOST_RESERVATIONS: usize = 100_000;
 const MOST_KINDS: usize = 1000;
 const MOST_FLOWS: u32 = 1_000_000;
 
-/// What is asked, units resolved.
+/// The request, with units resolved.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) resources: Vec<Named>,
     pub(super) node: Node,
-    /// Best-effort flows that want to be in.
+    /// Best-effort flows that request admission.
     pub(super) flows: u32,
-    /// Packets that wait in queues of best-effort flows.
+    /// Packets queued in each best-effort queue.
     pub(super) waiting: Vec<u32>,
     pub(super) reservations: Vec<(String, Reservation)>,
 }
 
-/// What a resource is called and counts in.
+/// A resource's name and unit.
 #[derive(Debug)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -41,7 +41,7 @@ pub(super) struct Named {
 }
 
 impl Request {
-    /// Reads a file. `file` is its name for messages, which say what is wrong and in which line.
+    /// Parses a file. `file` is its name for messages, which state the error and its line.
     pub(super) fn parse(text: &str, file: &str) -> Result<Self, String> {
         let request = dovetail_toml::read(text).and_then(|document| Self::resolve(&document));
         request.map_err(|fault| fault.located(text, file).to_string())
@@ -100,7 +100,7 @@ fn resource(form: &ResourceForm) -> Result<(Named, Resource), Fault> {
         return Err(Fault::at(text.span().start, what));
     }
     let (at, target) = form.target.as_ref().map_or((0, 1.0), |target| (target.span().start, *target.get_ref()));
-    // The target first, so that what is still wrong then is the capacity.
+    // Check the target first, so that any other error concerns the capacity.
     Resource::new(1.0, target).map_err(|error| Fault::at(at, format!("target = {target}: {error}")))?;
     let resource = Resource::new(units, target).map_err(|error| Fault::at(text.span().start, error.to_string()))?;
     Ok((Named { name: form.name.clone(), unit, capacity: units }, resource))
@@ -153,7 +153,7 @@ fn kinds(forms: &[Texts], resources: &[Named]) -> Result<Vec<Amounts>, Fault> {
     forms.iter().map(|form| read(form, resources, |text, named| cost(text, &named.unit))).collect()
 }
 
-/// One amount a resource; nothing of those that are not written.
+/// One amount per resource; zero for those not listed.
 fn read(
     texts: &Texts,
     resources: &[Named],

@@ -1,4 +1,4 @@
-//! The answers, as text.
+//! The decisions as text.
 
 use dovetail_sched::{
     Nanos,
@@ -11,7 +11,7 @@ use crate::{
     table::{Table, count},
 };
 
-/// What the columns mean.
+/// Meaning of the columns.
 const LEGEND: [(&str, &str); 5] = [
     (
         "eq. 14 ms",
@@ -96,7 +96,7 @@ fn resources(answers: &Answers<'_>) -> Table {
     table
 }
 
-/// A resource once all were answered; rates in its units a second.
+/// A resource after all decisions; rates in its units per second.
 pub(super) struct Row<'a> {
     pub(super) name: &'a str,
     pub(super) unit: String,
@@ -123,7 +123,7 @@ pub(super) fn resource_rows<'a>(answers: &'a Answers<'_>) -> impl Iterator<Item 
     })
 }
 
-/// The rule that refused and by how much, in the names and units of the file.
+/// The rule behind a refusal and by how much it is violated, in the names and units of the file.
 pub(super) fn why(answers: &Answers<'_>, refusal: &Refusal) -> String {
     match *refusal {
         Refusal::Rate { resource, requested_per_s, left_per_s } => {
@@ -146,13 +146,13 @@ fn delay(answers: &Answers<'_>, broken: &Broken) -> String {
     format!("{whose} would be {bound} ms by eq. {equation} where its limit is {most} ms: {over} ms too long")
 }
 
-/// Of which resources a flow takes the last.
+/// The resources that a flow exhausts.
 pub(super) fn exhausted<'a>(answers: &'a Answers<'_>, admitted: &Admitted) -> impl Iterator<Item = &'a str> {
     let resources = answers.request.resources.iter().zip(admitted.exhausts);
     resources.filter_map(|(named, last)| last.then_some(named.name.as_str()))
 }
 
-/// What else there is to know.
+/// Further notes.
 pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for answer in &answers.list {
@@ -181,7 +181,7 @@ pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
     notes
 }
 
-/// In milliseconds, to the nanosecond.
+/// In milliseconds, with nanosecond digits.
 fn millis(time: Nanos) -> String {
     let (whole, rest) = (time.0 / 1_000_000, time.0 % 1_000_000);
     let text = format!("{whole}.{rest:06}");

@@ -1,4 +1,4 @@
-//! A verdict that rests on an assumed pipeline: what it would be under others.
+//! How a verdict that rests on an assumed pipeline changes under others.
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::PipelineMode;
@@ -9,11 +9,11 @@ use crate::{
     run::{DEFAULT_PIPELINE, Plan},
 };
 
-/// What else may lie between resources: a buffer that never fills, and one that does.
+/// Alternatives between resources: a buffer that never fills, and one that does.
 const OTHER_PIPELINES: [PipelineMode; 2] = [PipelineMode::Unbounded, PipelineMode::Buffer(16)];
 
-/// The verdicts under other pipelines over the samples of `plans`: where none is given, there is more than one resource, and
-/// several policies.
+/// The verdicts under other pipelines over the samples of `plans`, if none is specified, there is more than one resource, and
+/// several policies are compared.
 pub(super) fn under_other_pipelines(
     plans: &[Plan<'_>],
     policies: &[PolicySpec],
@@ -34,7 +34,7 @@ pub(super) fn under_other_pipelines(
     OTHER_PIPELINES.into_iter().map(verdict).collect()
 }
 
-/// What the verdict would be, had the pipeline not been assumed to be the one that it is; without a full stop.
+/// How the verdict would differ with another pipeline than the assumed one; without a full stop.
 pub(super) fn said_of(verdict: &Verdict, others: &[(PipelineMode, Verdict)]) -> Option<String> {
     let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|(_, other)| other == verdict);
     let mut said: Vec<String> =

@@ -1,4 +1,4 @@
-//! Who is compared.
+//! The policies to compare.
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::network::Contender;
@@ -9,12 +9,12 @@ use crate::{
     options::CompareOptions,
 };
 
-/// The policies of packets to compare.
+/// The packet policies to compare.
 pub(super) fn policies(options: &CompareOptions, default: &[&str]) -> Result<Vec<PolicySpec>, Error> {
     contenders(options, default)?.iter().map(of_packets).collect()
 }
 
-/// What to compare: what was asked for, or `default`.
+/// What to compare: what was requested, or `default`.
 pub(super) fn contenders(options: &CompareOptions, default: &[&str]) -> Result<Vec<Contender>, Error> {
     if options.policies.is_empty() {
         let parsed: Result<Vec<_>, _> = default.iter().map(|name| name.parse()).collect();

@@ -1,4 +1,4 @@
-//! The table of policies' figures, of one run of each or over several samples.
+//! The table of policies' figures, for one run of each or over several samples.
 
 use dovetail_stats::median_of_runs;
 use serde_json::Value;
@@ -11,15 +11,15 @@ use crate::{
 /// A column of the table.
 pub(super) struct Column {
     pub(super) title: String,
-    /// Where the figure is in a policy's document.
+    /// Path of the figure in a policy's document.
     path: String,
-    /// What the document's figure is multiplied by.
+    /// Factor that the document's figure is multiplied by.
     scale: f64,
     shown: fn(f64) -> String,
 }
 
 impl Column {
-    /// The figure in each of the samples that have it, in their order.
+    /// The figure in each sample that has it, in order.
     pub(super) fn numbers(&self, samples: &[&Value]) -> Vec<f64> {
         let number = |sample: &&Value| Some(sample.pointer(&self.path)?.as_f64()? * self.scale);
         samples.iter().filter_map(number).collect()
@@ -51,7 +51,7 @@ pub(super) fn columns(resources: &[String]) -> Vec<Column> {
     busy.chain(rest).collect()
 }
 
-/// Those that a page draws where there are several samples.
+/// The columns that a page draws for several samples.
 pub(super) fn drawn(resources: &[String]) -> Vec<Column> {
     let drawn = ["Mbit/s", "gap ms", "p50 ms", "p99 ms"];
     let busy = resources.len();
@@ -63,7 +63,7 @@ pub(super) fn drawn(resources: &[String]) -> Vec<Column> {
         .collect()
 }
 
-/// What stands over them.
+/// Their headings.
 pub(super) fn header(columns: &[Column]) -> Vec<String> {
     ["policy".to_owned()].into_iter().chain(columns.iter().map(|column| column.title.clone())).collect()
 }
@@ -75,7 +75,7 @@ pub(super) enum Shown {
     Interval,
 }
 
-/// A figure over the samples that have it; a dash where none does.
+/// A figure over the samples that have it; a dash if none does.
 pub(super) fn cell(column: &Column, samples: &[&Value], shown: Shown) -> String {
     let numbers = column.numbers(samples);
     let text = match shown {

@@ -1,4 +1,4 @@
-//! What every comparison says of a policy's run: of its flows, and of the policy itself.
+//! What every comparison reports about a policy's run: its flows, and the policy's own figures.
 
 use dovetail_sched::PolicySpec;
 
@@ -7,7 +7,7 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// What to beware of with the policy, and its own figures.
+/// Warnings about the policy, and its own figures.
 pub(super) fn of_policy(run: &PolicyRun) -> Vec<String> {
     let caution = run.policy.parse::<PolicySpec>().ok().and_then(|spec| spec.caution());
     let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value))).collect::<Vec<_>>();
@@ -15,10 +15,10 @@ pub(super) fn of_policy(run: &PolicyRun) -> Vec<String> {
     caution.map(str::to_owned).into_iter().chain(counters).collect()
 }
 
-/// This many flows are listed.
+/// Number of flows listed.
 pub(super) const FLOWS_SHOWN: usize = 30;
 
-/// The flows with most packets, and what they got.
+/// The flows with the most packets, and what they received.
 pub(super) fn flows(run: &PolicyRun) -> Table {
     let header = ["flow", "sent", "dropped", "kB", "dominant service ms", "active time ms"];
     let mut table = Table::new(&header, 1);

@@ -1,4 +1,4 @@
-//! Several gateways in front of the same narrow downlink: who waits how long, and who gets how much.
+//! Compares several gateways in front of the same narrow downlink: how long users wait, and how much they receive.
 
 use std::{io::Write, path::Path};
 
@@ -27,10 +27,10 @@ use crate::{
     table::{Table, bounded, count, figure},
 };
 
-/// What is compared when none is given: the ordinary gateway, ours, and what administrators do today.
+/// Compared by default: the ordinary gateway, ours, and current practice of administrators.
 const DEFAULT: &[&str] = &["none", "msf-rs", "grants", "drr", "delay-pools", "ingress"];
 
-/// Compares over the network that is asked for; `scenario` is its file's text.
+/// Compares over the given network; `scenario` is its file's text.
 pub(super) fn compare(
     asked: &Asked,
     scenario: Option<&str>,
@@ -52,7 +52,7 @@ pub(super) fn compare(
     Error::unless_none(failures).map(|()| table)
 }
 
-/// What runs under these came to, as a table and as the JSON document.
+/// The results of these runs, as a table and as the JSON document.
 pub(super) fn as_data(asked: &Asked, under: &[Under<'_>], runs: &[NetworkRun]) -> Result<(Summary, Value), Error> {
     let network = &asked.network;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
@@ -60,7 +60,7 @@ pub(super) fn as_data(asked: &Asked, under: &[Under<'_>], runs: &[NetworkRun]) -
     Ok((comparison.summary()?, serde_json::to_value(comparison.json())?))
 }
 
-/// Runs side by side, in every form they are shown in.
+/// Runs side by side, in all output formats.
 struct Comparison<'a> {
     network: &'a Network,
     provenance: Provenance,
@@ -135,7 +135,7 @@ impl Comparison<'_> {
         table
     }
 
-    /// What each class got under each gateway.
+    /// What each class received under each gateway.
     fn classes(&self) -> Table {
         let header =
             ["gateway", "class", "weight", "users", "kbit/s", "per user", "mean s", "median s", "p99 s", "queued s"];
@@ -260,7 +260,7 @@ impl Comparison<'_> {
     }
 }
 
-/// This many classes get columns.
+/// Number of classes with columns.
 const CLASSES_SHOWN: usize = 4;
 
 fn shown(value: Option<f64>) -> String {
@@ -271,7 +271,7 @@ fn percent(part: f64) -> String {
     format!("{:.1}", part * 100.0)
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 const LEGEND: [(&str, &str); 5] = [
     ("link %", "utilisation of the downlink while users sent requests"),
     (

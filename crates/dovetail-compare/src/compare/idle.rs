@@ -1,12 +1,12 @@
-//! A box with so little to do that it needs no scheduler, and the load from which on it does.
+//! Detects a middlebox with so little load that it needs no scheduler, and the load at which it would.
 //!
-//! A scheduler decides among packets that wait. Where no resource has a load of more than 60 % and packets wait, under
-//! every policy, on average less than they are processed, there is hardly anything to decide: at 60 % the queue of a
-//! resource with constant service and random arrivals (M/D/1) is 0.45 packets long, and its packets wait for 0.75 of a
-//! service time (Pollaczek and Khinchine's formula). The traffic's own bursts decide where waiting begins, so the
-//! load from which on it matters is found by running the same traffic faster.
+//! A scheduler decides among waiting packets. If no resource has a load of more than 60 % and, under every policy, packets
+//! wait less on average than they are processed, there is hardly anything to decide: at 60 % the queue of a resource with
+//! constant service and random arrivals (M/D/1) is 0.45 packets long, and its packets wait for 0.75 of a service time
+//! (Pollaczek and Khinchine's formula). Where waiting begins depends on the traffic's bursts, so the load at which scheduling
+//! starts to matter is found by running the same traffic faster.
 //!
-//! Several samples are idle where at least 95 % of them are, as a policy wins where it does in 95 % of them; the figures are
+//! Several samples are idle if at least 95 % of them are, just as a policy wins if it does in 95 % of them; the figures are
 //! medians.
 
 use dovetail_sched::{Nanos, PolicySpec};
@@ -20,26 +20,26 @@ use crate::{
     table::figure,
 };
 
-/// No resource has a higher load.
+/// An idle middlebox has no resource with a higher load.
 const IDLE_LOAD: f64 = 0.6;
 
-/// The load at which packets wait in any box.
+/// The load at which packets wait in any middlebox.
 const FULL_LOAD: f64 = 1.0;
 
-/// The load from which on a scheduler matters is found to within this.
+/// Precision of the load at which a scheduler starts to matter.
 const LOAD_STEP: f64 = 0.02;
 
-/// How little a box has to do.
+/// How idle a middlebox is.
 pub(super) struct Idleness {
     busiest: usize,
     load: f64,
-    /// On average, under the first policy.
+    /// Mean, under the first policy.
     waiting_nanos: f64,
     is_idle: bool,
 }
 
 impl Idleness {
-    /// Of a sample's runs, one of each policy; `None` where there is no load to speak of.
+    /// For a sample's runs, one per policy; `None` if there is no measurable load.
     pub(super) fn of(runs: &[PolicyRun]) -> Option<Self> {
         let run = runs.first()?;
         let loads = loads(&run.summary);
@@ -50,8 +50,8 @@ impl Idleness {
     }
 }
 
-/// What is said of an idle box; `None` of a busy one. `samples` are those of `plans`, in their order; the first policy is run
-/// again at higher loads over each.
+/// Text about an idle middlebox; `None` for a busy one. `samples` are those of `plans`, in order; the first policy is run
+/// again over each at higher loads.
 pub(super) fn idle(
     plans: &[Plan<'_>],
     policies: &[PolicySpec],
@@ -74,7 +74,7 @@ pub(super) fn idle(
     let mut from = Vec::new();
     for (plan, sample) in plans.iter().zip(samples) {
         let Some(sample) = sample.filter(|sample| sample.is_idle) else { continue };
-        // A sample that hardly waits at any load counts as the highest.
+        // A sample with hardly any waiting at any load counts as the highest.
         from.push(matters_from(plan, policies, sample.load)?.unwrap_or(f64::INFINITY));
     }
     match median_of_runs(from.iter().copied()).filter(|from| from.is_finite()) {
@@ -95,7 +95,7 @@ pub(super) fn idle(
     Ok(Some(said))
 }
 
-/// The least load, to within [`LOAD_STEP`], at which packets wait longer than they are processed.
+/// The lowest load, to within [`LOAD_STEP`], at which packets wait longer than they are processed.
 fn matters_from(plan: &Plan<'_>, policies: &[PolicySpec], load: f64) -> Result<Option<f64>, Error> {
     let waits_at = |load: f64| -> Result<bool, Error> {
         let Some(input) = plan.input.at_load(load)? else { return Ok(false) };
@@ -114,7 +114,7 @@ fn matters_from(plan: &Plan<'_>, policies: &[PolicySpec], load: f64) -> Result<O
     Ok(Some(above))
 }
 
-/// The load of each resource while packets arrived; nothing where they all came at once.
+/// The load of each resource while packets arrived; empty if all arrived at once.
 fn loads(summary: &Summary) -> Vec<f64> {
     if summary.arrivals_took == Nanos::ZERO {
         return Vec::new();
@@ -123,7 +123,7 @@ fn loads(summary: &Summary) -> Vec<f64> {
     resources.map(|busy| busy * summary.makespan.as_f64() / summary.arrivals_took.as_f64()).collect()
 }
 
-/// Whether packets wait on average longer than they are processed.
+/// Whether packets wait longer on average than they are processed.
 fn waits(summary: &Summary) -> bool {
     waiting_nanos(summary) > processed_nanos(summary)
 }
@@ -132,7 +132,7 @@ fn waiting_nanos(summary: &Summary) -> f64 {
     summary.latency.map_or(0.0, |latency| latency.mean_nanos - processed_nanos(summary))
 }
 
-/// How long the resources process a packet, on average.
+/// Mean total processing time of a packet.
 fn processed_nanos(summary: &Summary) -> f64 {
     let all: f64 = summary.utilisation.iter().map(|busy| busy * summary.makespan.as_f64()).sum();
     all / summary.sent.max(1) as f64

@@ -1,4 +1,4 @@
-//! What every comparison says of a policy's run to programs.
+//! What every comparison reports about a policy's run in JSON.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::measure::Percentiles;
@@ -15,7 +15,7 @@ pub(super) struct PolicyJson {
     records: Option<String>,
     sent: u64,
     dropped: u64,
-    /// Packets that still waited where a network stopped.
+    /// Packets that still waited when a network stopped.
     left: u64,
     makespan_s: f64,
     utilisation: serde_json::Map<String, serde_json::Value>,
@@ -54,7 +54,7 @@ impl From<Percentiles> for LatencyJson {
     }
 }
 
-/// The same of several runs, for who looks figures up in them.
+/// Documents of several runs, for looking up figures.
 pub(super) fn documents(runs: &[PolicyRun], resources: &[String]) -> Result<Vec<Value>, serde_json::Error> {
     runs.iter().map(|run| serde_json::to_value(PolicyJson::of(run, resources))).collect()
 }

@@ -1,4 +1,4 @@
-//! Several policies over the same traffic.
+//! Compares several policies over the same traffic.
 
 mod assumed;
 mod contenders;
@@ -27,18 +27,18 @@ use crate::{
 
 pub use simulated::{Simulated, simulate};
 
-/// Compares policies, and writes to `out` how they did.
+/// Compares policies, and writes the results to `out`.
 ///
 /// # Errors
-/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+/// [`Error::Misuse`] if the options are inconsistent; others if a file is invalid or a run fails.
 pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     compare_in_full(options, progress, out).map(drop)
 }
 
-/// The same, and every figure as a table.
+/// The same, and returns every figure as a table.
 ///
 /// # Errors
-/// As [`compare`].
+/// Same as for [`compare`].
 pub fn compare_in_full(
     options: &CompareOptions,
     progress: &dyn Progress,

@@ -1,4 +1,4 @@
-//! Several policies before the same link of a network: what transfers and streams get.
+//! Compares several policies in front of the same link of a network: what transfers and streams receive.
 
 use std::{collections::BTreeMap, io::Write, mem, path::Path};
 
@@ -33,10 +33,10 @@ use crate::{
     table::{Table, bounded, count, figure},
 };
 
-/// What is compared when none is given: the baseline, fair queueing, and those that favour short flows.
+/// Compared by default: the baseline, fair queueing, and policies that favour short flows.
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
 
-/// Compares over the network that is asked for; `scenario` is its file's text.
+/// Compares over the given network; `scenario` is its file's text.
 pub(super) fn compare(
     asked: &Asked,
     scenario: Option<&str>,
@@ -57,18 +57,18 @@ pub(super) fn compare(
     Error::unless_none(failures).map(|()| figures)
 }
 
-/// Runs that were made, and what is still to be done with them.
+/// Completed runs, and output still to be written.
 pub(super) struct Runs {
     pub(super) runs: Vec<NetworkRun>,
-    /// Where the page goes.
+    /// The page, if any.
     pub(super) report: Option<NewFile>,
-    /// Where the table of all figures goes.
+    /// The table of all figures, if any.
     pub(super) summary: Option<Place>,
     /// Why files of the runs could not be written.
     pub(super) failures: Vec<Error>,
 }
 
-/// Options that speak of pipelines.
+/// Options that apply to pipelines only.
 pub(super) fn refuse_what_pipelines_have(options: &CompareOptions) -> Result<(), Error> {
     if options.programs.is_some() {
         return Err(Misuse::option(&["programs"], "packets of a network run no programs").into());
@@ -79,7 +79,7 @@ pub(super) fn refuse_what_pipelines_have(options: &CompareOptions) -> Result<(),
     Ok(())
 }
 
-/// Each of `examined` over the network, in order.
+/// Runs each of `examined` over the network, in order.
 pub(super) fn runs(
     network: &Network,
     scenario: Option<&str>,
@@ -102,14 +102,14 @@ pub(super) fn runs(
     Ok(Runs { runs, report, summary, failures })
 }
 
-/// What runs under these came to, as a table and as the JSON document.
+/// The results of these runs, as a table and as the JSON document.
 pub(super) fn as_data(asked: &Asked, under: &[Under<'_>], runs: &[NetworkRun]) -> Result<(Summary, Value), Error> {
     let network = &asked.network;
     let comparison = Comparison { network, provenance: provenance(asked, under), runs };
     Ok((comparison.summary()?, serde_json::to_value(comparison.json())?))
 }
 
-/// Runs side by side, in every form they are shown in.
+/// Runs side by side, in all output formats.
 struct Comparison<'a> {
     network: &'a Network,
     provenance: Provenance,
@@ -131,7 +131,7 @@ struct NetworkJson {
     ended_s: f64,
     evicted_flows: u64,
     unknown_dropped: u64,
-    /// Where the watched link marks.
+    /// If the watched link marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     marked: Option<u64>,
     transfers: BTreeMap<&'static str, Times>,
@@ -143,7 +143,7 @@ struct StreamJson {
     traffic: String,
     packets: u64,
     dropped: u64,
-    /// From the arrival at the watched link until the packet was sent whole.
+    /// From the arrival at the watched link to the end of transmission.
     latency_us: Option<LatencyJson>,
     #[serde(flatten)]
     rates: Rates,
@@ -186,7 +186,7 @@ impl From<Echoes> for EchoesJson {
 }
 
 impl Comparison<'_> {
-    /// Each stream's traffic and what it got, by run; streams are the same in all.
+    /// Each stream's traffic and rates, by run; streams are the same in all.
     fn rates(&self, run: &NetworkRun) -> Vec<(&str, Rates)> {
         let begins = |at: usize| self.network.traffic[at].start.as_secs_f64().ceil() as usize + SLOW_START_S;
         let streams = run.outcome.streams.iter().map(|stream| {
@@ -233,7 +233,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The first streams whose rate tells something, by number: a keystroke's echo is judged by its time.
+    /// Numbers of the first streams with a meaningful rate: a keystroke's echo is judged by its time.
     fn with_rate(&self) -> Vec<usize> {
         let streams = self.runs.first().map_or(&[][..], |run| &run.outcome.streams);
         let with_rate = (0..streams.len()).filter(|&at| streams[at].echoes.is_none());
@@ -276,7 +276,7 @@ impl Comparison<'_> {
         table
     }
 
-    /// What the watched link did to each stream's packets, and how long echoes took; `None` without streams.
+    /// What the watched link did to each stream's packets, and echo times; `None` without streams.
     fn streams(&self) -> Option<Table> {
         let streams = self.runs.first().map_or(&[][..], |run| &run.outcome.streams);
         let mut header = vec!["stream", "policy", "packets", "dropped %", "p50 ms", "p99 ms", "max ms"];
@@ -438,12 +438,12 @@ impl Comparison<'_> {
     }
 }
 
-/// So many streams get columns and a chart.
+/// Number of streams with columns and a chart.
 const STREAMS_SHOWN: usize = 3;
-/// So many get a row for each policy.
+/// Number of streams with a row for each policy.
 const STREAMS_LISTED: usize = 8;
 
-/// What the columns mean.
+/// Meaning of the columns.
 const LEGEND: [(&str, &str); 3] = [
     (
         "short ms",

@@ -1,4 +1,4 @@
-//! Several policies over the same packets through a pipeline: who is efficient, who is fair, who is late.
+//! Compares several policies over the same packets through a pipeline: efficiency, fairness, latency.
 
 use std::{
     io::{ErrorKind, Write},
@@ -43,10 +43,10 @@ use crate::{
     table::Table,
 };
 
-/// What is compared when none is given: the baseline, the fair-queueing classic, and one of each multi-resource family.
+/// Compared by default: the baseline, the fair-queueing classic, and one of each multi-resource family.
 pub(super) const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
 
-/// Compares over the pipeline that `options` name; `text` is the scenario's.
+/// Compares over the pipeline given by `options`; `text` is the scenario's.
 pub(super) fn compare(
     text: Option<&str>,
     options: &CompareOptions,
@@ -69,7 +69,7 @@ pub(super) fn compare(
         programs_file: remembered_from.as_ref().and_then(Option::as_ref),
         ..Plan::new(&input, &options.input, &options.output, options.window.unwrap_or(DEFAULT_WINDOW), progress)?
     };
-    // Who waits for whom is only shown on a page.
+    // Waiting times between flows are shown only on a page.
     let (mut runs, explanations): (Vec<PolicyRun>, Vec<Explanation>) = match options.output.report {
         Some(_) => run_explained(&plan, &policies)?.into_iter().unzip(),
         None => (plan.run(&policies)?, Vec::new()),
@@ -102,7 +102,7 @@ pub(super) fn compare(
     Error::unless_none(failures).map(|()| figures)
 }
 
-/// A pipeline writes no captures.
+/// Rejects captures, which pipelines do not write.
 pub(super) fn refuse_captures(options: &CompareOptions) -> Result<(), Error> {
     if options.pcap.is_some() {
         let why = "only a network's link has packets to capture; name a network";
@@ -111,7 +111,7 @@ pub(super) fn refuse_captures(options: &CompareOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a file says of programs; nothing if there is none yet.
+/// The programs in a file; empty if it does not exist yet.
 fn recall(path: &Path, policies: &[PolicySpec]) -> Result<(ProgramTable, Option<InputFile>), Error> {
     if !policies.iter().any(PolicySpec::estimates) {
         let why = "no policy here estimates costs: add one, such as cbcs or drfq:estimator=ses";
@@ -128,18 +128,18 @@ fn recall(path: &Path, policies: &[PolicySpec]) -> Result<(ProgramTable, Option<
     }
 }
 
-/// Runs side by side, in every form they are shown in.
+/// Runs side by side, in all output formats.
 struct Comparison<'a> {
     plan: &'a Plan<'a>,
     provenance: Provenance,
     runs: &'a [PolicyRun],
-    /// What programs are told of each.
+    /// The JSON document of each.
     documents: &'a [Value],
-    // One for each run, for a page.
+    // One per run, for a page.
     explanations: &'a [Explanation],
-    /// What is said of a box that has hardly anything to do.
+    /// Text about an idle middlebox.
     idle: Option<String>,
-    /// The verdicts under other pipelines, where none is given.
+    /// The verdicts under other pipelines, if none is specified.
     others: Vec<(PipelineMode, Verdict)>,
 }
 
@@ -178,7 +178,7 @@ impl Comparison<'_> {
         Traffic::of(self.runs.first()).setting(self.plan, Some(pipeline))
     }
 
-    /// Who was best at what, or that no policy need be, in sentences.
+    /// The verdict in sentences: the best policy in each respect, or that no scheduler is needed.
     fn verdict(&self) -> Vec<String> {
         let mut said: Vec<String> = self.idle.iter().cloned().collect();
         if self.idle.is_none() && self.runs.len() > 1 {
@@ -255,7 +255,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 pub(super) const LEGEND: [(&str, &str); 4] = [
     ("<resource> %", "utilisation of the resource until the last packet has left, which is the makespan"),
     ("Jain", "index of dominant service over flows that stay backlogged: 1 is equal, 1/n is one flow only"),

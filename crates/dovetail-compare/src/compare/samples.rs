@@ -1,9 +1,9 @@
-//! The same policies over several samples of the traffic: every capture with every seed.
+//! Compares policies over several samples of the traffic: every capture with every seed.
 //!
-//! One run is one draw of what is random, and a difference that another draw can undo is no difference. Each sample is
-//! seen by every policy, so policies are compared sample by sample: one is better than another if it is in at least 95 %
-//! of the samples, by more than whole packets explain. What is shown is the median over the samples, and the interval
-//! from the 5th to the 95th percentile by nearest rank: with fewer than 20 samples that is from the least to the greatest.
+//! One run is one random draw, and a difference that another draw can reverse is not a difference. All policies see the same
+//! samples, so they are compared sample by sample: one is better than another if it is in at least 95 % of the samples, by
+//! more than whole packets explain. The figures shown are the median over the samples, and the interval from the 5th to the
+//! 95th percentile by nearest rank, which with fewer than 20 samples is from the minimum to the maximum.
 
 use std::{io::Write, path::Path};
 
@@ -49,7 +49,7 @@ struct Sample {
     setting: String,
     #[serde(skip)]
     resources: Vec<String>,
-    /// What programs are told of each policy's run.
+    /// The JSON document of each policy's run.
     #[serde(skip)]
     policies: Vec<Value>,
     #[serde(skip)]
@@ -106,7 +106,7 @@ pub(super) fn compare(
     Error::unless_none(failures).map(|()| figures)
 }
 
-/// Options that speak of a single run.
+/// Options that apply to a single run only.
 fn refuse_what_one_run_has(options: &CompareOptions) -> Result<(), Error> {
     sampling::refuse_what_one_run_has(&options.input, &options.seeds, &options.further_traces, &options.output)?;
     if options.programs.is_some() {
@@ -133,13 +133,13 @@ fn sample(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Sample, Error> {
     })
 }
 
-/// All samples, in every form they are shown in.
+/// All samples, in all output formats.
 struct Samples<'a> {
     policies: &'a [PolicySpec],
     samples: &'a [Sample],
-    /// What is said of a box that has hardly anything to do.
+    /// Text about an idle middlebox.
     idle: Option<String>,
-    /// The verdicts under other pipelines, where none is given.
+    /// The verdicts under other pipelines, if none is specified.
     others: Vec<(PipelineMode, Verdict)>,
 }
 
@@ -189,7 +189,7 @@ impl Samples<'_> {
         table
     }
 
-    /// The first sample's traffic, and how many there are.
+    /// The first sample's traffic, and the number of samples.
     fn setting(&self) -> Vec<String> {
         let mut said = vec![self.samples[0].setting.clone()];
         if self.samples.len() > 1 {
@@ -220,7 +220,7 @@ impl Samples<'_> {
         said
     }
 
-    /// Each figure of each policy: its samples, and their median in the interval.
+    /// Each figure of each policy: its samples, and their median and interval.
     fn charts(&self) -> Vec<Block> {
         let figures: Vec<_> = (0..self.policies.len()).rev().map(|at| self.of_policy(at)).collect();
         let names: Vec<String> = self.policies.iter().rev().map(PolicySpec::to_string).collect();

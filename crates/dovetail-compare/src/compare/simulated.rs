@@ -1,4 +1,4 @@
-//! Policies over the same traffic as data: for programs in the same process, which show it themselves.
+//! Results of policies over the same traffic as data, for programs in the same process.
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{measure::DEFAULT_WINDOW, records::Columns};
@@ -20,24 +20,24 @@ use crate::{
     summary::{Sampled, Summary},
 };
 
-/// What runs of policies over the same traffic came to.
+/// Results of policies over the same traffic.
 #[derive(Debug)]
 pub struct Simulated {
     /// A row for each policy.
     pub summary: Summary,
-    /// What `compare` would print as JSON, without a verdict.
+    /// The JSON document of `compare`, without a verdict.
     pub document: Value,
-    /// The resources in the order in which packets cross them.
+    /// The resources, in the order in which packets cross them.
     pub resources: Vec<String>,
-    /// A row for each packet, for each policy, if they were asked for.
+    /// A row per packet, for each policy, if requested.
     pub records: Vec<Columns>,
 }
 
-/// Runs policies over one sample of the traffic, and `own` ones beside them; `records`: every packet is kept, too. Nothing is
-/// written.
+/// Runs policies over one sample of the traffic, together with schedulers of the caller's `own`; with `records`, every packet
+/// is kept. Nothing is written.
 ///
 /// # Errors
-/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+/// [`Error::Misuse`] if the options are inconsistent; others if a file is invalid or a run fails.
 pub fn simulate(
     options: &CompareOptions,
     own: &[Own<'_>],
@@ -101,7 +101,7 @@ fn over_pipeline(
     Ok(Simulated { summary, document, resources: input.resources().to_vec(), records })
 }
 
-/// Runs are told apart by their names.
+/// Runs are identified by their names.
 fn refuse_taken_names(policies: &[PolicySpec], own: &[Own<'_>]) -> Result<(), Error> {
     for (at, one) in own.iter().enumerate() {
         let is_known = policies.iter().any(|policy| policy.as_str() == one.name);

@@ -1,24 +1,24 @@
-//! Who was best at what, for a reader who wants one line.
+//! The best policy in each respect, in one line.
 //!
-//! A policy is not better than another for a difference that whole packets explain: which packet is last, and whose it
-//! is, may move every figure in time by as long as one packet takes. Figures that are read off a histogram are known to
-//! 0.1 %, so two of them differ only beyond 0.2 %; what is carried differs only beyond 0.1 %.
+//! A difference that whole packets explain does not make a policy better: which packet is last, and whose it is, may shift
+//! every time by as much as one packet takes. Figures from a histogram are accurate to 0.1 %, so two of them differ only
+//! beyond 0.2 %; throughput differs only beyond 0.1 %.
 //!
-//! Over several samples a policy is better than another where it is in at least 95 % of them, sample by sample. The one with
-//! the least median is named, and with it all that it is not better than.
+//! Over several samples a policy is better than another if it is in at least 95 % of them, sample by sample. The policy with
+//! the least median is named, together with all those that it does not beat.
 
 use dovetail_sched::Nanos;
 use dovetail_stats::median_of_runs;
 
 use crate::run::PolicyRun;
 
-/// Figures closer than this part of the best are equal, whatever they are.
+/// Figures closer than this fraction of the best are equal.
 const SAME: f64 = 0.001;
 
-/// And those from a histogram whose buckets are 0.1 % wide.
+/// The same for figures from a histogram whose buckets are 0.1 % wide.
 const SAME_PERCENTILE: f64 = 0.002;
 
-/// Who is first in each respect: all that are as good as the best; empty where every policy is.
+/// The best in each respect: all that are as good as the best; empty if every policy is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     firsts: Vec<(&'static str, Vec<String>)>,
@@ -30,9 +30,9 @@ impl Verdict {
         Self::over(&names, &[&Paired::of(runs)])
     }
 
-    /// Over several samples, each of which has the figures of all of `policies`.
+    /// Over several samples, each with the figures of all of `policies`.
     pub(super) fn over(policies: &[&str], samples: &[&Paired]) -> Self {
-        // Who drops more is done sooner: with drops, what was carried counts.
+        // A policy that drops more finishes sooner: with drops, throughput is compared instead.
         let dropped = samples.iter().any(|sample| sample.dropped);
         let efficient: (_, _, fn(&Figures) -> Option<f64>, _) = if dropped {
             ("Most carried", false, |figures| Some(-figures.carried_mbps), SAME)
@@ -63,10 +63,10 @@ impl Verdict {
     }
 }
 
-/// What policies are judged by in one sample, in their order.
+/// The figures by which policies are judged in one sample, in their order.
 pub(super) struct Paired {
     figures: Vec<Figures>,
-    /// How long the longest packet takes.
+    /// Duration of the longest packet.
     packet_nanos: f64,
     dropped: bool,
 }
@@ -94,14 +94,14 @@ impl Paired {
     }
 }
 
-/// One figure of every policy in a sample, and what a packet may move it by.
+/// One figure of every policy in a sample, and how much a packet may change it.
 struct Compared {
     figures: Vec<Option<f64>>,
     packet: f64,
 }
 
-/// The places of the policy whose median is least and of all that it does not beat; none where that is every policy that
-/// has the figure.
+/// Indices of the policy with the least median and of all that it does not beat; empty if that is every policy with the
+/// figure.
 fn first(samples: &[Compared], same: f64) -> Vec<usize> {
     let policies = samples.iter().map(|sample| sample.figures.len()).min().unwrap_or(0);
     let of = |at: usize| samples.iter().filter_map(move |sample| sample.figures[at]);
@@ -112,7 +112,7 @@ fn first(samples: &[Compared], same: f64) -> Vec<usize> {
     if first.len() == medians.len() { Vec::new() } else { first }
 }
 
-/// Whether `one` has the lower figure in at least 95 % of the samples, beyond a packet and a part `same` of it.
+/// Whether `one` has the lower figure in at least 95 % of the samples, by more than a packet and a fraction `same` of it.
 fn beats(samples: &[Compared], one: usize, other: usize, same: f64) -> bool {
     let is_lower = |sample: &&Compared| {
         let pair = sample.figures[one].zip(sample.figures[other]);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(first(&figures, 5.0, 0.001), [0, 1]);
         assert_eq!(first(&figures, 3.0, 0.001), [0]);
         assert_eq!(first(&figures, 30.0, 0.001), [0; 0]);
-        // What is carried is turned round: more is better.
+        // Throughput is negated: more is better.
         assert_eq!(first(&[-276.0, -275.9, -262.0], 0.0, 0.001), [0, 1]);
         assert_eq!(first(&[], 1.0, 0.001), [0; 0]);
     }

@@ -1,4 +1,4 @@
-//! Requests of users behind a gateway: the run, or the two runs.
+//! Explains requests of users behind a gateway, for one run or two.
 
 use std::io::Write;
 
@@ -59,13 +59,13 @@ fn requests(outcome: &NetworkOutcome) -> Took {
     exchanges.map(|exchange| (FlowId(exchange.user as u32), exchange.took())).collect()
 }
 
-/// Each user, as a node, and the traffic that their class is called by.
+/// The node of each user, and the traffic that names their class.
 fn users(network: &Network) -> impl Iterator<Item = (usize, usize)> {
     let asking = network.traffic.iter().enumerate().filter(|(_, traffic)| matches!(traffic.kind, Kind::Requests(_)));
     asking.flat_map(|(at, traffic)| traffic.to.iter().map(move |&node| (node, traffic.class.unwrap_or(at))))
 }
 
-/// Refuses a selection that is not in the traffic.
+/// Rejects a selection that does not occur in the traffic.
 fn found(network: &Network, options: &ExplainOptions, explanation: &Explanation) -> Result<(), Error> {
     let selected = &explanation.selected;
     if selected.packets + selected.dropped + selected.left > 0 {

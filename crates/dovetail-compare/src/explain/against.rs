@@ -13,7 +13,7 @@ use super::{
 };
 use crate::run::PolicyRun;
 
-/// A second policy's run, and its packets paired with the first one's.
+/// A second policy's run, with its packets paired with those of the first.
 pub(super) struct Against {
     pub(super) run: PolicyRun,
     pub(super) explanation: Explanation,
@@ -41,7 +41,7 @@ impl Against {
         all
     }
 
-    /// By class, in the order of the classes; nothing where there are none.
+    /// By class, in the order of the classes; empty if there are none.
     pub(super) fn classes(&self) -> Vec<Change> {
         let mut classes: Vec<Change> = Vec::new();
         for flow in &self.explanation.flows {
@@ -55,7 +55,7 @@ impl Against {
         classes
     }
 
-    /// By flow: who loses most first.
+    /// By flow, largest loss first.
     pub(super) fn flows(&self) -> Vec<Change> {
         let mut flows: Vec<Change> = self
             .explanation
@@ -67,7 +67,7 @@ impl Against {
         flows
     }
 
-    /// What it comes to, and why: a sentence for all, and one for each class (or flow) that changes most.
+    /// A summary with reasons: a sentence for all, and one for each class (or flow) that changes most.
     pub(super) fn sentences(&self, noun: Noun, policy: &str, before: &Explanation) -> Vec<String> {
         const SAID: usize = 6;
         let after = self.run.policy.as_str();
@@ -87,7 +87,7 @@ impl Against {
         changed.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         said.extend(changed.into_iter().take(SAID).map(|(_, why)| why));
         if coarse[0].kind == "class" && noun.have_flows() {
-            // A class's mean hides who pays within it.
+            // A class's mean hides which of its flows lose.
             let fine = changes(noun, &[before, &self.explanation].map(Who::by_flow), [policy, after]);
             let worst = fine.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(change, _)| *change > 0.0);
             said.extend(worst.map(|(_, why)| {
@@ -98,7 +98,7 @@ impl Against {
     }
 }
 
-/// By how much each group's mean latency changes, in milliseconds, and why.
+/// The change of each group's mean latency in milliseconds, and the reason.
 fn changes(noun: Noun, [first, second]: &[Who; 2], policies: [&str; 2]) -> Vec<(f64, String)> {
     let change = |(name, group): (&String, &Group)| {
         let other = &second.groups[second.names.iter().position(|known| known == name)?];

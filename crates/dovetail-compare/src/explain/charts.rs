@@ -1,16 +1,16 @@
-//! An explanation's charts: bars that divide a mean packet's time, and who waits for whom as a grid.
+//! Charts of an explanation: bars that divide a mean packet's time, and a grid of which group waits for which.
 
 use super::who::{Group, Who};
 use crate::report::plot::{Axis, Grid, Plot, Series};
 
-/// At most this many bars, or rows of a grid: those of the groups that waited longest in all.
+/// Most bars, or rows of a grid: the groups with the largest total waiting time.
 const BARS: usize = 24;
-/// At most so many parts of a bar are of those that packets waited behind; the rest is one.
+/// Most parts of a bar for groups that packets waited behind; the rest is combined.
 const BEHIND: usize = 8;
 
-/// Where a mean packet's time goes, a bar for each group: processing, its own flow, the others, and idle resources.
+/// How a mean packet's time is divided, a bar per group: processing, its own flow, others, and idle resources.
 pub(super) fn time_divided(who: &Who, resources: &[String]) -> Plot {
-    // The bar of the group that waited longest is on top.
+    // The bar of the group with the largest total waiting time is on top.
     let groups: Vec<(&str, &Group)> =
         who.by_weight().into_iter().filter(|(_, group)| group.packets > 0).take(BARS).collect();
     let names = groups.iter().rev().map(|(name, _)| (*name).to_owned()).collect();
@@ -46,7 +46,7 @@ pub(super) fn time_divided(who: &Who, resources: &[String]) -> Plot {
     plot
 }
 
-/// How long a mean packet of each row's group waits behind each column's, its own flow included.
+/// How long a mean packet of each row's group waits behind each column's, including its own flow.
 pub(super) fn who_waits(who: &Who) -> Grid {
     let groups = who.by_weight();
     let mut shown: Vec<&str> = groups.iter().filter(|(_, group)| group.packets > 0).map(|(name, _)| *name).collect();

@@ -1,4 +1,4 @@
-//! An explanation for programs: times in whole nanoseconds, which sum up.
+//! JSON of an explanation: times in whole nanoseconds, which add up exactly.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, SlowPacket, USER_SIDE, WITHOUT_FLOW};
@@ -203,7 +203,7 @@ impl From<Change> for ChangeJson {
     }
 }
 
-/// What is not nothing, by name.
+/// Non-zero values, by name.
 fn named(names: &[String], nanos: &[u128]) -> Map<String, Value> {
     let number = |nanos: u128| Value::from(u64::try_from(nanos).unwrap_or(u64::MAX));
     names

@@ -1,11 +1,11 @@
-//! Who made packets wait under a policy, and what another policy would have done to them.
+//! What packets wait for under a policy, and how another policy changes this.
 //!
-//! The simulator divides the latency of every packet without remainder among what it waited for
-//! ([`dovetail_sim::blame`]). Here that is summed by class and by flow ([`who`]), and shown: a table of who waited for
-//! whom, the packets that took longest, and where one packet's time went to the nanosecond. Against a second policy the
-//! same packets are run once more at the same pace, and paired as they end ([`pairing`]): who is quicker, who slower, by
-//! how much, and what it is that they wait for more or less ([`reason`]). Over a network the same is said of transfers over TCP
-//! ([`network`]), and of requests of users behind a gateway ([`access`]).
+//! The simulator divides the latency of every packet without remainder among what it waited for ([`dovetail_sim::blame`]).
+//! Here this is summed by class and by flow ([`who`]), and shown: a table of which flows waited for which, the slowest
+//! packets, and the division of one packet's time to the nanosecond. For a comparison with a second policy the same packets
+//! are run once more at the same pace, and paired as they end ([`pairing`]): which are quicker or slower, by how much, and
+//! what they wait for more or less ([`reason`]). Over a network the same is done for TCP transfers ([`network`]) and for
+//! requests of users behind a gateway ([`access`]).
 
 mod access;
 mod against;
@@ -37,11 +37,11 @@ use crate::{
     sampling::are_asked_for,
 };
 
-/// Explains what packets waited for, and writes it to `out`.
+/// Explains what packets wait for, and writes this to `out`.
 ///
 /// # Errors
-/// [`Error::Misuse`] where what is asked for does not go together or is not in the traffic; others where a file is wrong
-/// or a run breaks off.
+/// [`Error::Misuse`] if the options are inconsistent or select nothing in the traffic; others if a file is invalid or a run
+/// fails.
 pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     if options.against.as_ref().is_some_and(|against| *against == options.policy) {
         return Err(Misuse::Twice(options.policy.to_string()).into());

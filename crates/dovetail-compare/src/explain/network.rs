@@ -1,4 +1,4 @@
-//! Transfers over a network's watched link: the run, or the two runs.
+//! Explains transfers over a network's watched link, for one run or two.
 
 use std::io::Write;
 
@@ -69,7 +69,7 @@ fn transfers(outcome: &NetworkOutcome) -> Took {
     outcome.transfers.iter().map(|transfer| (FlowId(transfer.traffic as u32), transfer.took())).collect()
 }
 
-/// Refuses a selection that is not in the traffic.
+/// Rejects a selection that does not occur in the traffic.
 fn found(network: &Network, options: &ExplainOptions, explanation: &Explanation) -> Result<(), Error> {
     let selected = &explanation.selected;
     if selected.packets + selected.left > 0 {

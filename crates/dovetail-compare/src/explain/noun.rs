@@ -1,13 +1,13 @@
-//! What is explained, in words.
+//! Names of what is explained.
 
 /// What is explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noun {
-    /// Of a flow.
+    /// Packets of a flow.
     Packet,
-    /// Of a traffic, each a flow of its own.
+    /// Transfers of a traffic, each a flow of its own.
     Transfer,
-    /// Of a user.
+    /// Requests of a user.
     Request,
 }
 
@@ -28,12 +28,12 @@ impl Noun {
         }
     }
 
-    /// What a flow is.
+    /// Name of a flow.
     pub(super) const fn flow(self) -> &'static str {
         if matches!(self, Self::Request) { "user" } else { "flow" }
     }
 
-    /// Several of them.
+    /// Plural of the flow's name.
     pub(super) const fn flows(self) -> &'static str {
         match self {
             Self::Packet => "flows",
@@ -42,39 +42,39 @@ impl Noun {
         }
     }
 
-    /// Whether a flow has several of them.
+    /// Whether a flow consists of several of them.
     pub(super) const fn have_flows(self) -> bool {
         !matches!(self, Self::Transfer)
     }
 
-    /// What waiting for others of the same flow is called in tables.
+    /// Name of waiting for others of the same flow, in tables.
     pub(super) const fn same_flow(self) -> &'static str {
         if matches!(self, Self::Request) { "same user" } else { "same flow" }
     }
 
-    /// The same, in a sentence.
+    /// The same in a sentence.
     pub(super) const fn behind_same_flow(self) -> &'static str {
         if matches!(self, Self::Request) { "behind its user's other requests" } else { "behind its own flow" }
     }
 
-    /// Its own part, in a sentence.
+    /// Its own service, in a sentence.
     pub(super) const fn own(self) -> &'static str {
         if matches!(self, Self::Packet) { "is its own processing" } else { "its own packets are on the link" }
     }
 
-    /// What became of those that were begun in vain.
+    /// Name of those that were dropped or cancelled.
     pub(super) const fn dropped(self) -> &'static str {
         if matches!(self, Self::Request) { "cancelled" } else { "dropped" }
     }
 }
 
-/// With its first letter a capital.
+/// Capitalises the first letter.
 pub(super) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The first of them.
+/// The first few names.
 pub(super) fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const NAMED: usize = 8;
     let mut named: Vec<&str> = names.take(NAMED + 1).collect();

@@ -1,4 +1,4 @@
-//! What runs over a network have in common, whether transfers are explained or requests.
+//! What explanations of transfers and of requests over a network have in common.
 
 use std::{fs, io::Write, mem, path::Path};
 
@@ -19,7 +19,7 @@ use crate::{
     side_by_side::{cores, side_by_side_on},
 };
 
-/// Who finds out what is waited for.
+/// The observer that attributes waiting time.
 pub(super) enum Watching {
     Transfers(TransferBlame),
     Requests(RequestBlame),
@@ -41,21 +41,21 @@ impl Watching {
     }
 }
 
-/// Ended ones in order, each with its flow and how long it took, if it ended.
+/// Those that ended, in order: the flow of each, and its duration if it completed.
 pub(super) type Took = Vec<(FlowId, Option<Nanos>)>;
 
-/// What is explained of a network.
+/// What is explained in a network.
 pub(super) struct Subject<'a> {
     pub(super) noun: Noun,
     pub(super) asked: &'a Asked,
     /// The file's text.
     pub(super) scenario: Option<&'a str>,
-    /// The policy or gateway, and what it is held against.
+    /// The policy or gateway, and the one it is compared with.
     pub(super) under: Vec<Under<'a>>,
     pub(super) watching: fn(&ExplainOptions) -> Watching,
     pub(super) took: fn(&NetworkOutcome) -> Took,
     pub(super) setting: fn(&Network, &NetworkRun) -> String,
-    /// Refuses a selection that is not in the traffic.
+    /// Rejects a selection that does not occur in the traffic.
     pub(super) found: fn(&Network, &ExplainOptions, &Explanation) -> Result<(), Error>,
 }
 

@@ -1,4 +1,4 @@
-//! An explanation as a page: bars that divide a mean packet's time, and who waited for whom as a grid of colours.
+//! An explanation as a page: bars that divide a mean packet's time, and a grid of colours for which group waited for which.
 
 use dovetail_sim::blame::Explanation;
 
@@ -44,7 +44,7 @@ impl Explained<'_> {
     }
 }
 
-/// What packets waited for under a policy: for a page that may show several policies.
+/// What packets waited for under a policy, for pages that may show several policies.
 pub(crate) fn blocks(policy: &str, of: &Explanation, resources: &[String]) -> Vec<Block> {
     divided(Noun::Packet, policy, of, resources)
 }
@@ -59,7 +59,7 @@ fn divided(noun: Noun, policy: &str, of: &Explanation, resources: &[String]) -> 
     vec![bars, Block::More { title: waited(noun, policy), table: matrix(noun, &who, None, resources) }]
 }
 
-/// Who waits for whom, of all pairs.
+/// Waiting times for all pairs of groups.
 fn grid(noun: Noun, policy: &str, of: &Explanation) -> Option<Block> {
     let who = Who::by_flow(of);
     (who.names.len() > 1).then(|| {

@@ -1,8 +1,8 @@
-//! The same packets under two policies, paired as they end.
+//! Pairs the same packets under two policies as they end.
 //!
-//! A packet is known by its flow and its rank there, which no policy changes. Both runs go on at the same pace: the one
-//! that is ahead in virtual time waits while more than so many of its packets wait for their twin, so that memory grows
-//! with what waits in one run and not in the other, never with the length of the run.
+//! A packet is identified by its flow and its rank in that flow, which no policy changes. Both runs proceed at the same pace:
+//! the one that is ahead in virtual time pauses while too many of its packets are unpaired, so that memory grows with the
+//! packets that wait in one run and not in the other, never with the length of the run.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,26 +12,26 @@ use std::{
 use dovetail_sched::{FlowId, Nanos};
 use dovetail_sim::blame::Ended;
 
-/// A run ahead waits with so many unpaired packets.
+/// Number of unpaired packets at which a run that is ahead pauses.
 const AHEAD: usize = 1 << 16;
 
-/// Packets that are handed over at once.
+/// Packets handed over at once.
 const BATCH: usize = 256;
 
-/// A flow's packets that ended under both policies.
+/// Statistics of a flow's packets under both policies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Paired {
     /// Packets that ended under both.
     pub(crate) pairs: u64,
     /// Packets that only one of them sent.
     pub(crate) only: [u64; 2],
-    /// Sums of the latencies of the pairs.
+    /// Sums of the pairs' latencies.
     pub(crate) latency_nanos: [u128; 2],
     /// Packets that are quicker under the second policy.
     pub(crate) gained: u64,
-    /// Packets that are slower there.
+    /// Packets that are slower under it.
     pub(crate) lost: u64,
-    /// By how much the worst is slower, and its number.
+    /// The largest increase of latency, and the packet's number.
     pub(crate) worst: Option<(Nanos, u64)>,
 }
 
@@ -54,7 +54,7 @@ impl Paired {
         self.latency_nanos.map(|sum| sum as f64 / 1e6 / self.pairs.max(1) as f64)
     }
 
-    /// What became of one of this number under each policy: how long it took, if it ended.
+    /// Records the packet with this number: its latency under each policy, if it ended.
     pub(crate) fn meet(&mut self, number: u64, took: [Option<Nanos>; 2]) {
         let (first, second) = match took {
             [Some(first), Some(second)] => (first, second),
@@ -75,8 +75,8 @@ impl Paired {
     }
 }
 
-/// The same of two whole runs: of each, in order of number, whose one is and how long it took if it ended. Those of the same
-/// rank among a flow's are paired.
+/// The same for two complete runs, given as flow and duration (if it ended) in order of number. Those with the same rank
+/// within a flow are paired.
 pub(super) fn paired_by_rank(runs: [Vec<(FlowId, Option<Nanos>)>; 2]) -> BTreeMap<FlowId, Paired> {
     let [first, second] = runs.map(|run| {
         let mut ranks: BTreeMap<FlowId, u64> = BTreeMap::new();
@@ -98,7 +98,7 @@ pub(super) fn paired_by_rank(runs: [Vec<(FlowId, Option<Nanos>)>; 2]) -> BTreeMa
     flows
 }
 
-/// Where two runs meet.
+/// Where two runs are paired.
 #[derive(Default)]
 pub(crate) struct Pairing {
     state: Mutex<State>,
@@ -107,7 +107,7 @@ pub(crate) struct Pairing {
 
 #[derive(Default)]
 struct State {
-    // Those of either run whose twin has not ended.
+    // Packets of either run whose counterpart has not ended.
     alone: HashMap<(FlowId, u64), (usize, Ended)>,
     waiting: [usize; 2],
     reached: [Nanos; 2],
@@ -115,7 +115,7 @@ struct State {
     flows: BTreeMap<FlowId, Paired>,
 }
 
-/// A run's end of a [`Pairing`].
+/// One run's side of a [`Pairing`].
 pub(crate) struct Side<'a> {
     pairing: &'a Pairing,
     at: usize,
@@ -124,12 +124,12 @@ pub(crate) struct Side<'a> {
 }
 
 impl Pairing {
-    /// The end of the first run or of the second.
+    /// The side of the first run or of the second.
     pub(crate) fn side(&self, at: usize) -> Side<'_> {
         Side { pairing: self, at, batch: Vec::with_capacity(BATCH), reached: Nanos::ZERO }
     }
 
-    /// What each flow's packets came to. Both runs have ended.
+    /// The statistics of each flow. Both runs must have ended.
     pub(crate) fn finish(self) -> BTreeMap<FlowId, Paired> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (at, ended) in state.alone.into_values() {
@@ -164,7 +164,7 @@ impl Side<'_> {
             state.meet(at, ended);
         }
         self.pairing.moved.notify_all();
-        // Who is behind never waits, so one of them always goes on.
+        // The run that is behind never pauses, so one of them always proceeds.
         while state.waiting[at] > AHEAD && !state.has_ended[other] && state.reached[at] > state.reached[other] {
             state = self.pairing.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -172,7 +172,7 @@ impl Side<'_> {
 }
 
 impl Drop for Side<'_> {
-    /// However the run ended, the other one need not wait for it.
+    /// However the run ended, the other one must not pause for it.
     fn drop(&mut self) {
         self.pairing.lock().has_ended[self.at] = true;
         self.hand_over();

@@ -1,4 +1,4 @@
-//! Packets through a pipeline: the run, or the two runs, and what is asked for of them.
+//! Explains packets through a pipeline, for one run or two.
 
 use std::{io::Write, mem, path::Path};
 
@@ -66,7 +66,7 @@ pub(super) fn explain(
     Error::unless_none(failures)
 }
 
-/// The policy's run and what its packets waited for, and the same under the policy that it is held against.
+/// The policy's run and what its packets waited for, and the same for the policy that it is compared with.
 pub(super) fn run_both(
     plan: &Plan<'_>,
     policy: PolicySpec,
@@ -80,7 +80,7 @@ pub(super) fn run_both(
         let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
         return Ok((run, explanation, None));
     };
-    // Both at once: they go at the same pace.
+    // Both at once: they proceed at the same pace.
     let plan = Plan { jobs: plan.jobs.max(2), ..plan_of(plan) };
     let jobs = [(policy, mode), (against, mode)];
     let pairing = Pairing::default();
@@ -93,7 +93,7 @@ pub(super) fn run_both(
     Ok((run, explanation, Some(Against { run: second.0, explanation: second.1, flows: pairing.finish() })))
 }
 
-/// The runs, each under a watch of its own that tells the packets' parts to what `each` makes for its place in the list.
+/// The runs, each with an observer that reports each ended packet to what `each` returns for the run's index.
 fn watched<F: FnMut(&Ended) + Send>(
     plan: &Plan<'_>,
     jobs: &[(PolicySpec, PipelineMode)],
@@ -113,18 +113,18 @@ pub(crate) fn run_explained(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<
     watched(plan, &jobs, &Selection::All, 0, |_| |_: &Ended| ())
 }
 
-/// A plan of the same runs.
+/// A copy of the plan.
 fn plan_of<'a>(plan: &Plan<'a>) -> Plan<'a> {
     Plan { ..*plan }
 }
 
-/// Refuses a selection that is not in the traffic.
+/// Rejects a selection that does not occur in the traffic.
 pub(super) fn found(selection: &Selection, run: &PolicyRun, explanation: &Explanation) -> Result<(), Error> {
     let selected = &explanation.selected;
     let nothing = selected.packets + selected.dropped + selected.left == 0;
     if nothing {
         match selection {
-            // A packet that still waits at the end of a run is not told apart.
+            // Any packet that arrived is accepted, even if nothing is known of it.
             Selection::Packet(packet) if *packet >= run.outcome.arrived => {
                 let last = run.outcome.arrived.saturating_sub(1);
                 let why = format!("there is no packet {packet}: they are numbered from 0 to {last}");

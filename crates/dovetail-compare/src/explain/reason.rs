@@ -6,17 +6,17 @@ use super::{
 };
 use crate::table::{count, figure};
 
-/// Changes below this part of the mean latency are not worth a sentence.
+/// Changes below this fraction of the mean latency get no sentence.
 const LEAST_PART: f64 = 0.01;
 
-/// A further cause is named when it makes up this part of the change.
+/// A further cause is named if it makes up this fraction of the change.
 const FURTHER_PART: f64 = 0.25;
 
-/// At most so many causes are named.
+/// Most causes named.
 const NAMED: usize = 2;
 
-/// What `name`'s packets wait for more or less under `policies[1]` than under `policies[0]`; `None` where their mean
-/// latency changes hardly.
+/// What `name`'s packets wait for more or less under `policies[1]` than under `policies[0]`; `None` if their mean latency
+/// hardly changes.
 pub(super) fn reason(
     noun: Noun,
     name: &str,

@@ -1,9 +1,9 @@
 //! What packets waited for, over several samples of the traffic: every capture with every seed.
 //!
-//! Of each sample the mean packet of each class is divided, as in a single run. What is shown is the median of each part over the
-//! samples in which the class has packets, and the interval from the 5th to the 95th percentile; medians of parts need not
-//! sum up to the median of the whole. Held against a second policy, packets are paired within each sample. A single packet is
-//! another one in every sample, so none is shown.
+//! For each sample the time of the mean packet of each class is divided, as in a single run. Shown are the median of each
+//! part over the samples in which the class has packets, and the interval from the 5th to the 95th percentile; medians of
+//! parts need not add up to the median of the whole. For a comparison with a second policy, packets are paired within each
+//! sample. Single packets differ between samples, so none is shown.
 
 use std::{io::Write, path::Path};
 
@@ -41,7 +41,7 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// A column: what stands over it, and where its figure is in a group's document.
+/// A column: its heading, and the path of its figure in a group's document.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
     title: String,
@@ -57,7 +57,7 @@ impl Column {
 /// The figures of a group in one sample.
 type Row = Vec<(Column, f64)>;
 
-/// Of one sample, the rows of a table by the names of their groups.
+/// The rows of a table for one sample, by the names of their groups.
 type Rows = Vec<(String, Row)>;
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ struct Sample {
     provenance: Provenance,
     #[serde(skip)]
     setting: String,
-    /// Under the policy, and under the one that it is held against.
+    /// Under the policy, and under the one that it is compared with.
     #[serde(skip)]
     parts: Vec<Rows>,
     #[serde(skip)]
@@ -126,7 +126,7 @@ fn sample(plan: &Plan<'_>, policies: &[PolicySpec], selection: &Selection) -> Re
     })
 }
 
-/// Where a mean packet's time goes, of each group: what is selected first, and of all last.
+/// How a mean packet's time is divided, by group: the selection first, and all packets last.
 fn parts(of: &Explanation, selection: &Selection, resources: &[String]) -> Rows {
     let who = Who::coarse(of);
     let selected = match selection {
@@ -158,7 +158,7 @@ fn row(who: &Who, group: &Group, resources: &[String]) -> Row {
     fixed.into_iter().chain(own).chain([same]).chain(behind).chain(rest).collect()
 }
 
-/// What became of the packets of each class, or flow, that ended under both policies.
+/// Changes for the packets of each class, or flow, that ended under both policies.
 fn changes(against: &Against) -> Rows {
     let classes = against.classes();
     let groups = if classes.is_empty() { against.flows() } else { classes };
@@ -180,22 +180,22 @@ fn changes(against: &Against) -> Rows {
     groups.into_iter().chain([all]).filter(|change| change.paired.pairs > 0).map(row).collect()
 }
 
-/// All samples, in every form they are shown in.
+/// All samples, in all output formats.
 struct Samples<'a> {
     policies: &'a [PolicySpec],
     samples: &'a [Sample],
 }
 
-/// At most so many groups have rows: those that waited longest in the median.
+/// Most groups with rows: those with the largest median waiting time.
 const GROUPS_SHOWN: usize = 12;
 
-/// And so many columns are of those that packets waited behind.
+/// Most columns for groups that packets waited behind.
 const BEHIND_SHOWN: usize = 6;
 
-/// The samples' rows put together.
+/// The samples' rows combined.
 struct Together {
     columns: Vec<Column>,
-    /// Of each group, of each column, the numbers of the samples that have them.
+    /// For each group and each column, the numbers of the samples that have them.
     groups: Vec<(String, Vec<Vec<f64>>)>,
 }
 
@@ -217,7 +217,7 @@ impl Together {
                 numbers[at].push(*number);
             }
         }
-        // "All" is last, whatever groups a later sample brings.
+        // "All" is last, whatever groups a later sample adds.
         if let Some(all) = together.groups.iter().position(|(name, _)| name == "all") {
             let all = together.groups.remove(all);
             together.groups.push(all);
@@ -229,7 +229,7 @@ impl Together {
         median_of_runs(self.groups[group].1.get(column)?.iter().copied())
     }
 
-    /// What is worth a column: where a median is more than zero, and of those waited behind those that cost most.
+    /// The columns to show: those with a median above zero, and of the groups waited behind the most significant.
     fn shown(&self) -> Vec<usize> {
         let most = |column: usize| {
             (0..self.groups.len())
@@ -279,7 +279,7 @@ impl Together {
         table
     }
 
-    /// Of each group every figure as its median and interval.
+    /// Every figure of each group as its median and interval.
     fn json(&self) -> Value {
         let mut document = Map::new();
         for (name, numbers) in &self.groups {
@@ -324,7 +324,7 @@ impl Samples<'_> {
         (self.policies.len() > 1).then(|| Together::of(self.samples.iter().map(|sample| &sample.changes)))
     }
 
-    /// The changes with the policies' names over them.
+    /// The changes, with the policies' names in the headings.
     fn changes_table(&self) -> Option<Table> {
         let mut table = self.changes()?.table("group", self.samples.len());
         for title in &mut table.header {
@@ -352,7 +352,7 @@ impl Samples<'_> {
         vec![format!("{} (the first sample)", self.samples[0].setting), sampling::said_of(&samples)]
     }
 
-    /// How many packets are quicker, and whether that is so in every draw.
+    /// How many packets are quicker, and whether this holds in every sample.
     fn sentence(&self) -> Option<String> {
         let changes = self.changes()?;
         let all = changes.groups.len().checked_sub(1)?;

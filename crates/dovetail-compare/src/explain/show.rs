@@ -1,4 +1,4 @@
-//! An explanation as a text.
+//! An explanation as text.
 
 use std::path::Path;
 
@@ -24,28 +24,28 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// This many rows are shown of what can be many.
+/// Most rows of tables that can be long.
 const ROWS_SHOWN: usize = 12;
 
-/// And this many columns of those that packets waited behind; the rest is one.
+/// Most columns for groups that packets waited behind; the rest is combined.
 const BEHIND_SHOWN: usize = 6;
 
-/// A run explained, and the one that it is held against.
+/// An explained run, and the one that it is compared with.
 pub(super) struct Explained<'a> {
     pub(super) noun: Noun,
-    /// What the traffic is called.
+    /// Name of the traffic.
     pub(super) name: &'a str,
-    /// The traffic and the box, in a sentence.
+    /// The traffic and the middlebox, in a sentence.
     pub(super) setting: String,
     pub(super) resources: &'a [String],
-    /// What lies between them; nothing between a network's links.
+    /// The pipeline between resources; `None` for a network's links.
     pub(super) pipeline: Option<PipelineMode>,
     pub(super) selection: &'a Selection,
     pub(super) run: PolicyRun,
     pub(super) explanation: Explanation,
     pub(super) against: Option<Against>,
     pub(super) notes: Vec<String>,
-    /// Of packets through a pipeline.
+    /// For packets through a pipeline.
     pub(super) provenance: Option<Provenance>,
 }
 
@@ -77,7 +77,7 @@ impl Explained<'_> {
         text.trim_end().to_owned()
     }
 
-    /// Where the time of the selected packets went, in a sentence.
+    /// How the time of the selected packets is divided, in a sentence.
     pub(super) fn sentence(&self) -> String {
         let columns = &self.explanation.columns;
         let all = Who::by_flow(&self.explanation).fold(&self.explanation.selected);
@@ -129,7 +129,7 @@ impl Explained<'_> {
         )
     }
 
-    /// One packet's time, to the nanosecond.
+    /// How one packet's time is divided, to the nanosecond.
     fn one(&self, packet: &SlowPacket) -> String {
         let columns = &self.explanation.columns;
         let mut table = Table::new(&["part", "ns", "%"], 1);
@@ -177,7 +177,7 @@ impl Explained<'_> {
         )
     }
 
-    /// What is selected, unless that is all.
+    /// The selection, unless everything is selected.
     fn selected(&self) -> Option<String> {
         match self.selection {
             Selection::All => None,
@@ -187,7 +187,7 @@ impl Explained<'_> {
         }
     }
 
-    /// Who waited for whom, what is selected first.
+    /// Which groups waited for which, the selection first.
     pub(super) fn matrix(&self) -> Table {
         let who = Who::coarse(&self.explanation);
         let selected = self.selected().map(|name| (name, who.fold(&self.explanation.selected)));
@@ -247,7 +247,7 @@ impl Explained<'_> {
         table
     }
 
-    /// What the columns of [`matrix`](Self::matrix) are.
+    /// Meaning of the columns of [`matrix`](Self::matrix).
     fn legend(&self) -> String {
         let who = Who::coarse(&self.explanation);
         let is_there = |column: &str| other_columns(&who).iter().any(|(name, _)| *name == column);
@@ -299,7 +299,7 @@ impl Explained<'_> {
             .collect()
     }
 
-    /// What became of the packets under the second policy.
+    /// Changes for the packets under the second policy.
     pub(super) fn changes(&self, kind: &str, changes: &[Change]) -> Table {
         let (first, second) = (&self.run.policy, self.against.as_ref().map_or("", |against| &against.run.policy));
         let header: Vec<String> = [kind, self.noun.many()]
@@ -329,7 +329,7 @@ impl Explained<'_> {
     }
 }
 
-/// Of many flows those that lose most and those that gain most.
+/// If there are many flows, those that lose most and those that gain most.
 pub(super) fn worst(mut flows: Vec<Change>) -> Vec<Change> {
     if flows.len() > ROWS_SHOWN {
         let best = flows.split_off(flows.len() - ROWS_SHOWN / 2);
@@ -339,12 +339,12 @@ pub(super) fn worst(mut flows: Vec<Change>) -> Vec<Change> {
     flows
 }
 
-/// What stands over [`matrix`].
+/// The heading of [`matrix`].
 pub(super) fn waited(noun: Noun, policy: &str) -> String {
     format!("What a {} takes under {policy}, and what it waits for, in ms on average:", noun.one())
 }
 
-/// Who waited (rows) for whom (columns), in milliseconds a packet; what packets waited for most first.
+/// Which groups (rows) waited for which (columns), in milliseconds per packet, the longest waits first.
 pub(super) fn matrix(noun: Noun, who: &Who, selected: Option<(String, Group)>, resources: &[String]) -> Table {
     let all = who.all();
     let behind: Vec<usize> = largest::<BEHIND_SHOWN>(&all.behind_nanos).into_iter().flatten().collect();
@@ -396,7 +396,7 @@ pub(super) fn matrix(noun: Noun, who: &Who, selected: Option<(String, Group)>, r
 /// A part of a group's time.
 type PartOf = fn(&Group) -> u128;
 
-/// What is waited for besides flows, where any packet waits for it.
+/// Causes other than flows, if any packet waits for them.
 fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
     let columns: [(&str, PartOf); WITHOUT_FLOW] = [
         ("stalled", |group| group.stalled_nanos),
@@ -411,7 +411,7 @@ fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
     columns.into_iter().filter(|(_, of)| of(&all) > 0).collect()
 }
 
-/// The share of `nanos` in `of`, in percent.
+/// `nanos` as a percentage of `of`.
 fn percent(nanos: u128, of: u128) -> f64 {
     if of == 0 { 0.0 } else { nanos as f64 / of as f64 * 100.0 }
 }

@@ -1,4 +1,4 @@
-//! Who waited for whom: an explanation's sums, by flow or by class.
+//! Which groups waited for which: an explanation's sums, by flow or by class.
 
 use std::array;
 
@@ -12,13 +12,13 @@ pub(crate) struct Who {
     pub(crate) kind: &'static str,
     /// The groups' names.
     pub(crate) names: Vec<String>,
-    /// One for each group.
+    /// One per group.
     pub(crate) groups: Vec<Group>,
-    // The group of each column, those without a flow left out.
+    // The group of each column, excluding columns without a flow.
     group_of: Vec<usize>,
 }
 
-/// Where the time of a group's packets went.
+/// How the time of a group's packets is divided.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) packets: u64,
@@ -38,14 +38,14 @@ pub(crate) struct Group {
 }
 
 impl Who {
-    /// By the columns that there are: flows, and what is left of each class.
+    /// By column: flows, and the remaining flows of each class.
     pub(crate) fn by_flow(of: &Explanation) -> Self {
         let names: Vec<String> = of.columns[WITHOUT_FLOW..].iter().map(|column| name(column, &of.columns)).collect();
         let group_of = (0..names.len()).collect();
         Self::grouped("flow", names, group_of, of)
     }
 
-    /// By class, where the workload has any.
+    /// By class, if the workload has any.
     pub(crate) fn by_class(of: &Explanation) -> Option<Self> {
         let (mut names, mut group_of) = (Vec::<String>::new(), Vec::new());
         for column in &of.columns[WITHOUT_FLOW..] {
@@ -93,7 +93,7 @@ impl Who {
         }
     }
 
-    /// By class where there are classes, otherwise by flow.
+    /// By class if there are classes, otherwise by flow.
     pub(crate) fn coarse(of: &Explanation) -> Self {
         Self::by_class(of).unwrap_or_else(|| Self::by_flow(of))
     }
@@ -107,7 +107,7 @@ impl Who {
         all
     }
 
-    /// The groups with their names, those that waited longest in all first.
+    /// The groups with their names, in descending order of total waiting time.
     pub(crate) fn by_weight(&self) -> Vec<(&str, &Group)> {
         let mut groups: Vec<_> = self.names.iter().map(String::as_str).zip(&self.groups).collect();
         groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.latency_nanos));
@@ -116,7 +116,7 @@ impl Who {
 }
 
 impl Group {
-    /// Milliseconds a packet.
+    /// Milliseconds per packet.
     pub(crate) fn mean_ms(&self, nanos: u128) -> f64 {
         if self.packets == 0 { 0.0 } else { nanos as f64 / 1e6 / self.packets as f64 }
     }
@@ -149,7 +149,7 @@ impl Group {
     }
 }
 
-/// What a column is called beside the others.
+/// Name of a column among all columns.
 pub(crate) fn name(column: &Column, all: &[Column]) -> String {
     let of_some_class_are_flows =
         |class: &Option<String>| all.iter().any(|other| other.class == *class && matches!(other.cause, Cause::Flow(_)));
@@ -168,7 +168,7 @@ pub(crate) fn name(column: &Column, all: &[Column]) -> String {
     }
 }
 
-/// The largest of these, by index, the largest first; those of nothing are left out.
+/// Indices of the largest values in descending order, excluding zeros.
 pub(crate) fn largest<const N: usize>(nanos: &[u128]) -> [Option<usize>; N] {
     let mut order: Vec<usize> = (0..nanos.len()).filter(|&at| nanos[at] > 0).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(nanos[at]));

@@ -1,8 +1,8 @@
-//! Which file a path leads to.
+//! The file that a path refers to.
 
 use std::{fs, path::Path};
 
-/// A file, however its path is written. Of a file that there is not yet, its folder and name.
+/// A file, however its path is written. For a file that does not exist yet, its folder and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Identity {
     #[cfg(unix)]
@@ -14,7 +14,7 @@ pub(super) enum Identity {
 }
 
 impl Identity {
-    /// `None` for what nothing can be lost by writing to: pipes and devices.
+    /// `None` for pipes and devices, where writing cannot destroy anything.
     pub(super) fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => None,

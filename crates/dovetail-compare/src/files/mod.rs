@@ -1,7 +1,7 @@
-//! The files of a command: what it writes is opened before its runs, is whole or not there at all, and is never an input.
+//! A command's files. Outputs are opened before its runs, appear either completely or not at all, and are never inputs.
 //!
-//! [`Files`] knows what the command reads and opens what it writes, so that a path that cannot be written, or one that
-//! names an input, is refused before anything is run. A [`NewFile`] takes its name only when it is complete.
+//! [`Files`] tracks what the command reads and opens what it writes, so that a path that cannot be written, or one that
+//! refers to an input, is rejected before anything is run. A [`NewFile`] takes its name only when it is complete.
 
 mod identity;
 mod new_file;
@@ -22,7 +22,7 @@ use crate::{
 };
 use identity::Identity;
 
-/// What a command reads and what it will write, each told apart by the file that it is, not by how its path is written.
+/// A command's inputs and outputs, identified by the actual file, not by how its path is written.
 #[derive(Debug, Default)]
 pub struct Files {
     claimed: Vec<Claim>,
@@ -36,7 +36,7 @@ struct Claim {
 }
 
 impl Files {
-    /// The inputs that `input` names, and the files that its scenario names; `text` is the scenario's.
+    /// The inputs that `input` names, and the files that its scenario refers to; `text` is the scenario's.
     pub fn of(input: &InputOptions, text: Option<&str>) -> Self {
         let mut files = Self::default();
         for (what, path) in [("scenario", &input.scenario), ("trace", &input.trace), ("workload", &input.workload)] {
@@ -53,15 +53,15 @@ impl Files {
         files
     }
 
-    /// `path` is an input.
+    /// Declares `path` as an input.
     pub fn reads(&mut self, what: &str, path: &Path) {
         self.claim(what, meant(path), true);
     }
 
-    /// Opens the file at `path` for what the command will write.
+    /// Opens an output file at `path`.
     ///
     /// # Errors
-    /// [`Misuse::Taken`] where the command reads or writes that file already; [`Error::File`] where it cannot be written.
+    /// [`Misuse::Taken`] if the command already reads or writes that file; [`Error::File`] if it cannot be written.
     pub fn writes(&mut self, what: &str, path: Option<&Path>) -> Result<Option<NewFile>, Error> {
         let Some(path) = path else { return Ok(None) };
         let new = NewFile::open(path)?;
@@ -73,10 +73,10 @@ impl Files {
         Ok(Some(new))
     }
 
-    /// Makes a folder, and makes sure that a file can be written there for each of `runs`, under names of their own.
+    /// Creates a folder, and ensures that a file can be written there for each of `runs`, under distinct names.
     ///
     /// # Errors
-    /// [`Misuse::SameName`] where two would have one name; otherwise as [`writes`](Self::writes).
+    /// [`Misuse::SameName`] if two would have the same name; otherwise as [`writes`](Self::writes).
     pub fn writes_each<R: ToString>(
         &mut self,
         what: &str,
@@ -101,7 +101,7 @@ impl Files {
     /// The same for the records of `output`.
     ///
     /// # Errors
-    /// As [`writes_each`](Self::writes_each).
+    /// Same as for [`writes_each`](Self::writes_each).
     pub fn writes_records<R: ToString>(
         &mut self,
         output: &OutputOptions,
@@ -112,7 +112,7 @@ impl Files {
     }
 
     fn claim(&mut self, what: &str, path: &Path, is_input: bool) {
-        // An input that is not there is one that comes with the command, by its name.
+        // An input that does not exist as a file is a built-in one, by its name.
         if is_input && !path.exists() {
             return;
         }
@@ -127,13 +127,13 @@ impl Files {
     }
 }
 
-/// The file for the capture of a run.
+/// The file for a run's capture.
 #[must_use]
 pub fn capture_path(folder: &Path, run: &str) -> PathBuf {
     path_for(folder, run, Format::Csv).with_extension("pcap")
 }
 
-/// The files that a scenario names: whatever is under a key `file`.
+/// The files that a scenario refers to: everything under a key `file`.
 fn named_in(text: &str) -> Vec<String> {
     fn collect(value: &toml::Value, names: &mut Vec<String>) {
         match value {

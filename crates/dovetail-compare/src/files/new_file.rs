@@ -1,7 +1,7 @@
-//! A file that is there when it is complete.
+//! A file that appears only once it is complete.
 //!
-//! Where the system can (Linux, most file systems), the file has no name until then, so that nothing stays behind however
-//! the program ends; elsewhere it is a temporary file beside its place. A pipe or a device is written to as it is.
+//! Where supported (Linux, most file systems), the file has no name until then, so that nothing is left behind however the
+//! program ends; elsewhere it is a temporary file in the same folder. Pipes and devices are written to directly.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,8 +13,8 @@ use tempfile::{Builder, NamedTempFile, tempfile};
 
 use crate::error::Error;
 
-/// A file that is opened now and takes its name, or its predecessor's, when it is [kept](Self::keep). Dropped before, it
-/// leaves everything as it was.
+/// A file that is opened now and takes its name, possibly replacing another file, when it is [kept](Self::keep). If dropped
+/// before, everything stays as it was.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -23,37 +23,37 @@ pub struct NewFile {
 
 #[derive(Debug)]
 enum Place {
-    /// Without a name, and the path to take.
+    /// A nameless file, and its future path.
     #[cfg(target_os = "linux")]
     Nameless(File, PathBuf),
-    /// Beside the path to take.
+    /// A temporary file, and its future path.
     Beside(NamedTempFile, PathBuf),
-    /// To be copied over a file in a folder that takes no others.
+    /// To be copied over a file in a folder where no others can be created.
     Over(File, File),
     /// A pipe or a device.
     Straight(File),
 }
 
 impl NewFile {
-    /// Makes sure that `path` can be written, and changes nothing there.
+    /// Ensures that `path` can be written, without changing anything there.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot.
+    /// [`Error::File`] if it cannot.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let place = place(path).map_err(|error| Error::file("write", path, error))?;
         Ok(Self { path: path.to_owned(), place })
     }
 
-    /// Where it will be.
+    /// Its future path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file to write to; it shares its position with this one.
+    /// A handle for writing; it shares its position with this one.
     ///
     /// # Errors
-    /// [`Error::File`] where the system has no more open files to give.
+    /// [`Error::File`] if the system's limit of open files is reached.
     pub fn writer(&self) -> Result<File, Error> {
         self.file().try_clone().map_err(|error| Error::file("write", &self.path, error))
     }
@@ -70,16 +70,16 @@ impl NewFile {
     /// Writes a text and keeps the file.
     ///
     /// # Errors
-    /// [`Error::File`] where that cannot be done; everything is as it was then.
+    /// [`Error::File`] if that fails; everything stays as it was.
     pub fn keep_text(self, text: &str) -> Result<(), Error> {
         self.file().write_all(text.as_bytes()).map_err(|error| Error::file("write", &self.path, error))?;
         self.keep()
     }
 
-    /// Gives the file its name; another that has it is replaced.
+    /// Gives the file its name, replacing another file with that name.
     ///
     /// # Errors
-    /// [`Error::File`] where that cannot be done; everything is as it was then.
+    /// [`Error::File`] if that fails; everything stays as it was.
     pub fn keep(self) -> Result<(), Error> {
         let Self { path, place } = self;
         let kept = match place {
@@ -100,7 +100,7 @@ fn place(path: &Path) -> io::Result<Place> {
     if let Some(file) = standard(path)? {
         return Ok(Place::Straight(file));
     }
-    // A link stays a link: what it leads to is replaced.
+    // A link remains a link: its target is replaced.
     let (target, old) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Err(io::Error::other("it is a folder")),
         Ok(metadata) => {
@@ -128,7 +128,7 @@ fn place(path: &Path) -> io::Result<Place> {
     }
 }
 
-/// Standard output or error under their names as devices. They may be a file, which goes on where this one stops.
+/// Standard output or error, given by their device names. They may be files, to which later output is appended.
 #[cfg(unix)]
 fn standard(path: &Path) -> io::Result<Option<File>> {
     use std::os::fd::AsFd as _;
@@ -140,7 +140,7 @@ fn standard(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(File::from(open)))
 }
 
-/// What a link leads to whose end is not there yet.
+/// The target of a link that does not exist yet.
 fn led_to(path: &Path) -> PathBuf {
     match fs::read_link(path) {
         Ok(next) => path.parent().unwrap_or(Path::new(".")).join(next),
@@ -153,18 +153,18 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".dovetail-").suffix(".tmp");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The library's error repeats the path, which is said anyway.
+    // The library's error repeats the path, which our message states anyway.
     builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
-/// A file that replaces another is as accessible as that was.
+/// A file that replaces another gets the same permissions.
 fn take_mode(file: &File, target: &Path) -> io::Result<()> {
     match fs::metadata(target) {
         Ok(metadata) => file.set_permissions(metadata.permissions())?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // A disk may be found full only now.
+    // A full disk may only be noticed here.
     file.sync_all()
 }
 
@@ -175,7 +175,7 @@ fn copy(mut from: File, mut to: File) -> io::Result<()> {
     to.sync_all()
 }
 
-/// Files without a name.
+/// Nameless files.
 #[cfg(target_os = "linux")]
 mod nameless {
     use std::{
@@ -192,11 +192,11 @@ mod nameless {
         io::Errno,
     };
 
-    /// One in `folder`, if its file system has such files.
+    /// Creates one in `folder`, if its file system supports them.
     pub(super) fn file_in(folder: &Path) -> Option<File> {
         let file = open(folder, OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
         let file = File::from(file.ok()?);
-        // It gets its name by this.
+        // Its name is given through this path.
         Path::new(&in_proc(&file)).exists().then_some(file)
     }
 
@@ -204,7 +204,7 @@ mod nameless {
         format!("/proc/self/fd/{}", file.as_raw_fd())
     }
 
-    /// Makes `file` the one at `target`.
+    /// Links `file` at `target`.
     pub(super) fn name(file: &File, target: &Path) -> io::Result<()> {
         let link = |path: &Path| linkat(CWD, in_proc(file).as_str(), CWD, path, AtFlags::SYMLINK_FOLLOW);
         match link(target) {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!((fs::read_to_string(&path).unwrap(), entries()), ("old".to_owned(), 1));
         NewFile::open(&path).unwrap().keep_text("new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        // Who has the old file open still reads the old text: it was not written over.
+        // A reader with the old file open still reads the old text: it was not overwritten.
         assert_eq!(io::read_to_string(before).unwrap(), "old");
         assert_eq!(entries(), 1);
         assert!(NewFile::open(&folder.path().join("none/a.toml")).is_err());

@@ -1,4 +1,4 @@
-//! Networks: what is asked for of one, and a policy's run over it.
+//! Networks: resolving options for one, and running a policy over it.
 
 pub mod times;
 pub mod users;
@@ -38,22 +38,21 @@ use dovetail_sim::{
 /// The name of a link's queue as a resource.
 pub const LINK: &str = "link";
 
-/// Where figures of these over a network come from.
+/// The provenance of figures of these runs over a network.
 pub(crate) fn provenance(asked: &Asked, examined: &[Under<'_>]) -> Provenance {
     Provenance::of_network(&asked.network, &asked.sources, examined.iter().map(Under::in_full).collect())
 }
 
-/// A network that was asked for, and where it comes from.
+/// The requested network, and where it comes from.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// With what the options change.
+    /// The network, with changes by the options.
     pub network: Network,
-    /// The file, and what the options say.
+    /// The file, and the values given by options.
     pub sources: Sources,
 }
 
-/// The network that the command line names, with what it changes; `None` where it names something else.
-/// `text` is the file's.
+/// The network given by the options, with their changes; `None` if they name something else. `text` is the file's.
 pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Asked>, Error> {
     let Some((path, text)) = args.scenario.as_deref().zip(text) else { return Ok(None) };
     if !Network::is_described_by(text) {
@@ -62,7 +61,7 @@ pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Asked>,
     asked(path, text, args).map(Some)
 }
 
-/// The built-in network of this name, with what the command line changes.
+/// The built-in network with this name, with changes by the options.
 pub(crate) fn resolve_builtin(name: &str, args: &InputOptions) -> Result<Asked, Error> {
     asked(Path::new(name), builtin_text(name)?, args)
 }
@@ -77,7 +76,7 @@ fn asked(path: &Path, text: &str, args: &InputOptions) -> Result<Asked, Error> {
     Ok(Asked { network, sources })
 }
 
-/// The load that a traffic is to put on the watched link, if it is described by that.
+/// The load of a traffic on the watched link, if it is specified by load.
 fn load_of(kind: &Kind) -> Option<f64> {
     match kind {
         Kind::Transfers { arrivals: Arrivals::Load(load), .. } => Some(*load),
@@ -101,7 +100,7 @@ fn builtin_text(name: &str) -> Result<&'static str, Error> {
     text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })
 }
 
-/// The command line's options over the file's values.
+/// Applies the options to the file's values.
 pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     let not_here: [(bool, &[&str], &str); 5] = [
         (args.trace.is_some(), &["trace"], "its packets come from hosts that react to delays and losses"),
@@ -140,21 +139,21 @@ pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// A run's outputs besides its figures.
+/// A run's outputs other than its figures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Keep<'a> {
-    /// A folder for a row a packet, and how rows are written.
+    /// A folder for records, one row per packet, and their format.
     pub records: Option<(&'a Path, Format)>,
     /// A folder for captures of what leaves the watched link.
     pub pcap: Option<&'a Path>,
 }
 
-/// What is compared: a policy before the watched link, or a gateway.
+/// What is compared: a policy in front of the watched link, or a gateway.
 #[derive(Debug, Clone, Copy)]
 pub enum Under<'a> {
-    /// A policy of packets before the watched link.
+    /// A packet policy in front of the watched link.
     Policy(&'a PolicySpec),
-    /// What a gateway does to requests.
+    /// What a gateway does with requests.
     Gateway(&'a Contender),
 }
 
@@ -177,27 +176,27 @@ impl fmt::Display for Under<'_> {
     }
 }
 
-/// What is found out of waiting.
+/// What waiting time is attributed.
 pub(crate) enum Blame<'a> {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// What transfers wait for.
+    /// That of transfers.
     Transfers(&'a mut TransferBlame),
-    /// What requests wait for.
+    /// That of requests.
     Requests(&'a mut RequestBlame),
 }
 
 /// A policy's run over a network.
 pub struct NetworkRun {
-    /// As of a pipeline of the watched link alone.
+    /// As if of a pipeline with the watched link as its only resource.
     pub run: PolicyRun,
-    /// What the network saw.
+    /// The network's results.
     pub outcome: NetworkOutcome,
-    /// What the watched link sent.
+    /// Bytes sent by the watched link.
     pub load: LinkLoad,
 }
 
-/// A bar for this many runs: of transfers, or of virtual seconds where it has none.
+/// A progress bar for this many runs: of transfers, or of virtual seconds if there are none.
 pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn Meter> {
     let (counts, each) = match network.transfers() {
         0 => ("virtual seconds", network.stop_at.unwrap_or_default().0 / 1_000_000_000),
@@ -206,12 +205,12 @@ pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn M
     progress.begin(Task { name: &network.name, width: 0, counts, total: Some(each * runs as u64) })
 }
 
-/// Runs the network so. `bar` is one of [`bar`]'s.
+/// Runs the network under this policy or gateway. `bar` comes from [`bar`].
 pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter) -> Result<NetworkRun, Error> {
     run_blamed(network, under, keep, bar, Blame::Nothing)
 }
 
-/// The same; `observer` sees the packets of the watched link.
+/// The same with an `observer` of the watched link's packets.
 pub(crate) fn run_watched<O: Observer>(
     network: &Network,
     under: Under<'_>,
@@ -221,7 +220,7 @@ pub(crate) fn run_watched<O: Observer>(
     run_seen(network, under, Keep::default(), bar, Blame::Nothing, observer)
 }
 
-/// The same; `blame` finds out what transfers or requests wait for.
+/// The same with attribution of waiting time by `blame`.
 pub(crate) fn run_blamed(
     network: &Network,
     under: Under<'_>,
@@ -289,7 +288,7 @@ fn run_seen<O: Observer>(
     Ok(NetworkRun { run, outcome, load })
 }
 
-/// Plays the network in virtual time.
+/// Simulates the network in virtual time.
 pub fn play<O: Observer>(
     network: &Network,
     under: Under<'_>,
@@ -303,7 +302,7 @@ pub fn play<O: Observer>(
     outcome.map_err(|source: NetworkError| Error::NetworkRun { under: under.to_string(), source })
 }
 
-/// A capture in the making. Where it cannot be written any further, the run goes on without.
+/// A capture being written. If writing fails, the run goes on without it.
 struct Capture {
     file: BufWriter<File>,
     place: NewFile,

@@ -1,11 +1,11 @@
-//! How long transfers take, by how much they carry.
+//! Transfer times, by size.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::{NetworkOutcome, Stream, Transfer};
 use dovetail_stats::{Durations, Estimate, Quantile};
 use serde::Serialize;
 
-/// Transfers by size. The borders are the paper's: 20 and 1,000 packets of 1,000 bytes.
+/// Transfers by size. The thresholds are the paper's: 20 and 1,000 packets of 1,000 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeClass {
     /// Under 20 kB.
@@ -17,10 +17,10 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// From the shortest on.
+    /// From the shortest.
     pub const ALL: [Self; 3] = [Self::Short, Self::Middle, Self::Long];
 
-    /// Of a transfer of this many bytes.
+    /// The class of a transfer of this many bytes.
     pub const fn of(bytes: u64) -> Self {
         match bytes {
             0..20_000 => Self::Short,
@@ -29,7 +29,7 @@ impl SizeClass {
         }
     }
 
-    /// In a word.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Short => "short",
@@ -38,26 +38,26 @@ impl SizeClass {
         }
     }
 
-    /// The transfers of this size.
+    /// The transfers in this class.
     pub fn transfers(self, outcome: &NetworkOutcome) -> impl Iterator<Item = &Transfer> {
         outcome.transfers.iter().filter(move |transfer| Self::of(transfer.bytes) == self)
     }
 }
 
-/// How long transfers took, from the first packet to the last byte; the unfinished lasted at least until the run ended.
+/// Transfer times, from the first packet to the last byte; unfinished transfers lasted at least until the run ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Times {
-    /// Transfers that were done.
+    /// Transfers completed.
     pub done: u64,
-    /// Transfers that were not, at the end.
+    /// Transfers not completed at the end.
     pub unfinished: u64,
     /// Their mean time; `None` without any.
     pub mean_s: Option<f64>,
     /// The median.
     pub median_s: Option<f64>,
-    /// What 95 of 100 took no longer than.
+    /// The 95th percentile.
     pub p95_s: Option<f64>,
-    /// Which of them may be more, as something is unfinished.
+    /// Which of these are lower bounds because of unfinished transfers.
     pub at_least: TimesAtLeast,
     /// Packets that they lost at the link.
     pub dropped_packets: u64,
@@ -80,7 +80,7 @@ pub fn split(estimate: Option<Estimate>) -> (Option<f64>, bool) {
 }
 
 impl Times {
-    /// Of these transfers, in a run that ended then.
+    /// The times of these transfers, in a run that ended at `run_ended`.
     pub fn of<'a>(transfers: impl Iterator<Item = &'a Transfer>, run_ended: Nanos) -> Self {
         let (mut durations, mut dropped_packets) = (Durations::new(), 0);
         for transfer in transfers {
@@ -104,23 +104,23 @@ impl Times {
     }
 }
 
-/// A stream's first seconds do not count: TCP is still looking for its rate. The paper counts from congestion avoidance on.
+/// A stream's first seconds do not count: TCP is still searching for its rate. The paper counts from congestion avoidance on.
 pub const SLOW_START_S: usize = 10;
 
 /// Width of the windows in which a stream's least rate is taken (the paper's figure 8), in seconds.
 pub const WINDOW_S: usize = 10;
 
-/// What a stream got, once it had started up.
+/// Rates of a stream after its start-up.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Rates {
     /// `None` if the run ended before.
     pub mean_mbps: Option<f64>,
-    /// The least of any window of ten seconds; `None` if none was whole.
+    /// The minimum over windows of ten seconds; `None` if there was no complete window.
     pub least_window_mbps: Option<f64>,
 }
 
 impl Rates {
-    /// From second `from` to when it ended: the run, or what the stream is of.
+    /// From second `from` until the run or the stream's traffic ended.
     pub fn of(stream: &Stream, from: usize, ended: Nanos) -> Self {
         let to = ended.as_secs_f64() as usize;
         let least = windows(stream, from, ended).into_iter().min_by(f64::total_cmp);
@@ -128,7 +128,7 @@ impl Rates {
     }
 }
 
-/// The rate in each whole window of ten seconds from second `from` on, in Mbit/s.
+/// The rate in each complete window of ten seconds from second `from` on, in Mbit/s.
 pub fn windows(stream: &Stream, from: usize, ended: Nanos) -> Vec<f64> {
     let seconds = ended.as_secs_f64() as usize;
     let windows = seconds.saturating_sub(from) / WINDOW_S;

@@ -1,4 +1,4 @@
-//! What users got through a gateway.
+//! Results of users behind a gateway.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 use dovetail_sim::{
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::times::split;
 use crate::table::figure;
 
-/// What the watched link sent, second by second.
+/// Bytes sent by the watched link, second by second.
 #[derive(Debug, Clone, Default)]
 pub struct LinkLoad {
     sent_bytes: Vec<u64>,
@@ -20,13 +20,13 @@ pub struct LinkLoad {
 }
 
 impl LinkLoad {
-    /// The part of what a link of this rate could carry from second `from` to before second `to`.
+    /// The utilisation of a link with this rate, from second `from` to before second `to`.
     pub fn utilisation(&self, bps: f64, from: usize, to: usize) -> f64 {
         let bytes: u64 = (from..to).filter_map(|second| self.sent_bytes.get(second)).sum();
         bytes as f64 * 8.0 / bps / to.saturating_sub(from).max(1) as f64
     }
 
-    /// How long packets waited in the link's queue, on average.
+    /// Mean waiting time of packets in the link's queue.
     pub fn mean_wait_s(&self) -> f64 {
         self.waited_s / self.sent.max(1) as f64
     }
@@ -51,43 +51,43 @@ impl Observer for LinkLoad {
     }
 }
 
-/// Responses over this are long.
+/// Responses longer than this are long.
 pub const LONG_BYTES: u64 = 200_000;
 
-/// What users got of one run, of requests that they wanted after the warm-up.
+/// Results of users in one run, for requests that they wanted after the warm-up.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// Of all requests.
+    /// For all requests.
     #[serde(flatten)]
     pub all: Latency,
-    /// Of responses over [`LONG_BYTES`].
+    /// Mean for responses over [`LONG_BYTES`].
     pub long_mean_s: Option<f64>,
-    /// Whether that may be more.
+    /// Whether that is a lower bound.
     pub long_mean_at_least: bool,
-    /// How much of the link was used while users asked.
+    /// Utilisation of the link while users sent requests.
     pub utilisation: f64,
-    /// The part of packets that the link's buffer had no room for.
+    /// Fraction of packets dropped by the link's buffer.
     pub dropped: f64,
-    /// Probes of the far queue that had no answer.
+    /// Probes of the far queue without an answer.
     pub lost_probes: u64,
-    /// Connections that the gateway made.
+    /// Connections opened by the gateway.
     pub connections: u64,
-    /// What each class got.
+    /// Results by class.
     pub classes: Vec<ClassFigures>,
 }
 
-/// What the users of a class got.
+/// Results of the users of a class.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClassFigures {
     /// Its name.
     pub class: String,
     /// Its weight.
     pub weight: f64,
-    /// Its users.
+    /// Number of its users.
     pub users: usize,
-    /// While users asked, headers counted.
+    /// Rate while users sent requests, including headers.
     pub kbps: f64,
-    /// Of its requests.
+    /// For its requests.
     #[serde(flatten)]
     pub latency: Latency,
 }
@@ -95,7 +95,7 @@ pub struct ClassFigures {
 /// From the moment a response is wanted to its last byte. Unanswered requests last until cancelled, or the run's end.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Latency {
-    /// Requests that count.
+    /// Number of requests counted.
     pub requests: u64,
     /// Not answered by the end.
     pub unfinished: u64,
@@ -105,13 +105,13 @@ pub struct Latency {
     pub mean_s: Option<f64>,
     /// The median.
     pub median_s: Option<f64>,
-    /// What 99 of 100 were no longer than.
+    /// The 99th percentile.
     pub p99_s: Option<f64>,
     /// The longest.
     pub max_s: Option<f64>,
-    /// Which of them may be more, as something has no answer.
+    /// Which of these are lower bounds because of unanswered requests.
     pub at_least: LatencyAtLeast,
-    /// How much of the answered requests' mean was spent waiting to be released.
+    /// Mean time that answered requests were queued before their release.
     pub queued_s: Option<f64>,
 }
 
@@ -128,7 +128,7 @@ pub struct LatencyAtLeast {
     pub max_s: bool,
 }
 
-/// Which users request how much through which link, in a sentence.
+/// Describes in a sentence which users request how much through which link.
 pub fn setting(network: &Network) -> String {
     let asks = |traffic: &Traffic| match &traffic.kind {
         Kind::Requests(requests) => {
@@ -163,7 +163,7 @@ pub fn asking(network: &Network, outcome: &NetworkOutcome) -> (usize, usize) {
 }
 
 impl Figures {
-    /// Of a run over a network.
+    /// The figures of a run over a network.
     pub fn of(network: &Network, outcome: &NetworkOutcome, load: &LinkLoad) -> Self {
         let nothing = AccessOutcome::default();
         let access = outcome.access.as_ref().unwrap_or(&nothing);
@@ -194,7 +194,7 @@ impl Figures {
     }
 }
 
-/// The requests that count: wanted after the warm-up.
+/// The requests that count: those wanted after the warm-up.
 pub fn counted<'a>(network: &Network, outcome: &'a NetworkOutcome) -> impl Iterator<Item = &'a Exchange> + use<'a> {
     let warm_up = network.access.as_ref().map_or(Nanos::ZERO, |access| access.warm_up);
     let exchanges = outcome.access.iter().flat_map(|access| &access.exchanges);
@@ -202,7 +202,7 @@ pub fn counted<'a>(network: &Network, outcome: &'a NetworkOutcome) -> impl Itera
 }
 
 impl Latency {
-    /// Of these requests, in a run that ended then.
+    /// The latency of these requests, in a run that ended at `run_ended`.
     pub fn of<'a>(exchanges: impl Iterator<Item = &'a Exchange>, run_ended: Nanos) -> Self {
         let (mut durations, mut queued) = (Durations::new(), Vec::new());
         let mut latency = Self::default();

@@ -1,18 +1,18 @@
-//! The line through measured costs, and how good it is.
+//! Fits a line through measured costs, and tells how good it is.
 //!
-//! Least squares: with means x̄ and ȳ, a = Σ(x - x̄)(y - ȳ) / Σ(x - x̄)² and b = ȳ - a·x̄. A cost is never negative, so
-//! where either comes out below 0 the least squares among lines with a, b ≥ 0 is taken instead. The sum of squares is
-//! convex, so that one is at the border: through the origin, or level. R² = 1 - Σ(y - ax - b)² / Σ(y - ȳ)² of the line
-//! that is used: how much of the variance of all packets it explains.
+//! Least squares: with means x̄ and ȳ, a = Σ(x - x̄)(y - ȳ) / Σ(x - x̄)² and b = ȳ - a·x̄. A cost is never negative, so if
+//! either is below 0, the least squares among lines with a, b ≥ 0 are used instead. The sum of squares is convex, so this
+//! line is on the border: through the origin, or level. R² = 1 - Σ(y - ax - b)² / Σ(y - ȳ)² for the line that is used: the
+//! fraction of the variance of all packets that it explains.
 
 use serde::Serialize;
 
 /// A cost: `per_byte_ns`·bytes + `per_packet_ns`, neither negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
-    /// For each byte of the frame.
+    /// Cost per byte of the frame.
     pub per_byte_ns: f64,
-    /// For any packet.
+    /// Cost per packet.
     pub per_packet_ns: f64,
 }
 
@@ -23,23 +23,23 @@ impl Line {
     }
 }
 
-/// A line, and what is to be known of it.
+/// A fitted line, and its quality.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// The line.
     #[serde(flatten)]
     pub line: Line,
-    /// None where all costs are the same.
+    /// `None` if all costs are equal.
     pub r2: Option<f64>,
-    /// The line of least squares, where it has a negative part and so was not taken.
+    /// The least-squares line, if it has a negative part and was therefore rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Line>,
-    /// Sizes differ: without that, no line can be told from a level one.
+    /// Whether sizes differ: otherwise the slope cannot be determined.
     #[serde(skip)]
     pub slope_known: bool,
 }
 
-/// Fits points of bytes and nanoseconds; a level line at 0 without any.
+/// Fits points of bytes and nanoseconds; without any, a level line at 0.
 pub fn fit(points: impl Iterator<Item = (f64, f64)> + Clone) -> Fit {
     let n = points.clone().count().max(1) as f64;
     let mean = |of: fn((f64, f64)) -> f64| points.clone().map(of).sum::<f64>() / n;

@@ -1,8 +1,8 @@
-//! The measuring itself: one function on one core, every packet timed.
+//! Measures one function on one core, timing every packet.
 //!
-//! Sizes come in random order, so that a machine that slows down while it is measured does not look like a cost that
-//! grows with size. Every packet is between two readings of the clock; what two readings without anything between cost
-//! is measured before, and its median subtracted. Nothing is left out: a packet that an interrupt hit stays as it is.
+//! Sizes come in random order, so that a machine that slows down during the measurement does not look like a cost that grows
+//! with size. Every packet is between two readings of the clock; the median cost of two readings with nothing between is
+//! measured before, and subtracted. Nothing is discarded: a packet hit by an interrupt is kept.
 
 use std::{hint::black_box, thread, time::Instant};
 
@@ -21,31 +21,31 @@ use crate::{
 /// One packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Bytes of the frame that the function was given.
+    /// Bytes of the function's input frame.
     pub bytes: u32,
-    /// How long the function took, the clock's own cost subtracted.
+    /// Duration of the function, after subtracting the clock's own cost.
     pub nanos: u64,
-    /// Bytes of the frame that it left.
+    /// Bytes of the function's output frame.
     pub bytes_out: u32,
 }
 
-/// A function's packets in the order in which they were measured, and how.
+/// A function's packets in the order in which they were measured, and the conditions.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// One for each packet.
+    /// One per packet.
     pub samples: Vec<Sample>,
-    /// What two readings of the clock cost; it has been subtracted.
+    /// Cost of two readings of the clock; already subtracted.
     pub clock_nanos: u64,
-    /// The core, if the system let us stay on one.
+    /// The core, if the system allowed pinning to one.
     pub core: Result<usize, String>,
 }
 
-/// Times `packets` packets of each of `sizes` through a function on `core`, or else on the last core that this process
-/// may use. Sizes are those of Ethernet frames; for `jpeg` those of raw pictures, which travel in frames of 42 bytes
-/// more. The same seed gives the same packets in the same order. `bar` advances by a step a packet.
+/// Times `packets` packets of each of `sizes` through a function on `core`, or else on the last core that this process may
+/// use. Sizes are those of Ethernet frames; for `jpeg` those of raw pictures, in frames that are 42 bytes longer. The same
+/// seed gives the same packets in the same order. `bar` advances by one step per packet.
 ///
 /// # Errors
-/// [`Error`] for an unknown function, or a size that it has no packet of.
+/// [`Error`] for an unknown function, or a size that it has no packets of.
 pub fn measure(
     function: &str,
     sizes: &[usize],
@@ -59,7 +59,7 @@ pub fn measure(
     for &size in sizes {
         traffic.check(size)?;
     }
-    // A thread of its own: nobody else is moved to that core.
+    // A separate thread, so that the caller is not pinned to that core.
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let core = pin(core);
@@ -81,10 +81,10 @@ pub(crate) fn find(function: &str) -> Result<&'static Entry, Error> {
     })
 }
 
-/// Packets of each size before any is timed: caches, tables and branch predictors settle.
+/// Untimed packets of each size at the start, for caches, tables and branch predictors to settle.
 const WARM_UP: usize = 200;
 
-/// Advances of the progress bar are not free, and between packets.
+/// Updating the progress bar takes time, and happens between packets.
 const BAR_STEP: usize = 256;
 
 fn run(
@@ -134,7 +134,7 @@ fn order(sizes: &[usize], packets: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// The median of what two readings of the clock cost with nothing between.
+/// The median cost of two readings of the clock with nothing between.
 fn clock_cost() -> u64 {
     const READINGS: usize = 20_001;
     let mut costs: Vec<u128> = (0..READINGS).map(|_| Instant::now().elapsed().as_nanos()).collect();
@@ -143,7 +143,7 @@ fn clock_cost() -> u64 {
     median.map_or(0, |nanos| u64::try_from(nanos).unwrap_or(0))
 }
 
-/// Keeps this thread on one core, or says why not.
+/// Pins this thread to one core, or returns why it cannot.
 #[cfg(target_os = "linux")]
 fn pin(core: Option<usize>) -> Result<usize, String> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -1,6 +1,6 @@
-//! What network functions cost on this machine, as a line `a·bytes + b` for each.
+//! Costs of network functions on this machine, as a line `a·bytes + b` for each.
 //!
-//! [`measure()`] times packets, [`fit()`] draws the line through their costs, and a scenario of them is what
+//! [`measure()`] times packets, [`fit()`] fits a line to their costs, and the results form a scenario that
 //! [`compare()`](crate::compare()) reads.
 
 mod fit;
@@ -32,13 +32,13 @@ pub use summary::quantile;
 use summary::{Profile, word};
 use traffic::Traffic;
 
-/// The most packets of a function: they are all kept.
+/// The most packets per function: they are all kept.
 const MOST_PACKETS: usize = 2_000_000;
 
-/// Measures network functions, and writes to `out` what they cost.
+/// Measures network functions, and writes their costs to `out`.
 ///
 /// # Errors
-/// [`Error::Misuse`] where there is no such function or packet; others where it could not be measured or written.
+/// [`Error::Misuse`] if the function or packet size does not exist; others if measuring or writing fails.
 pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     if options.functions.is_empty() {
         return list(out);
@@ -89,7 +89,7 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
     Error::unless_none(failures)
 }
 
-/// What there is to measure.
+/// Lists the functions that can be measured.
 fn list(out: &mut dyn Write) -> Result<(), Error> {
     let mut table = Table::new(&["function", "works on", "what it does"], 3);
     for entry in REGISTRY {
@@ -104,7 +104,7 @@ fn list(out: &mut dyn Write) -> Result<(), Error> {
     )
 }
 
-/// Functions by their names, 'all' for every one.
+/// Functions by name, 'all' for every one.
 fn resolve(names: &[String]) -> Result<Vec<&'static Entry>, Error> {
     let mut found: Vec<&Entry> = Vec::new();
     for name in names {
@@ -118,8 +118,8 @@ fn resolve(names: &[String]) -> Result<Vec<&'static Entry>, Error> {
     Ok(found)
 }
 
-/// The sizes to measure a function by. What is asked for counts where the function has packets of that size; if it has
-/// none of them, that is wrong use for one function, and its own sizes among several.
+/// The sizes to measure a function with: the requested ones of which the function has packets. If it has none of them, this
+/// is a usage error for a single function; among several, its own sizes are used.
 fn sizes(entry: &Entry, options: &ProfileOptions, notes: &mut Vec<String>) -> Result<Vec<usize>, Error> {
     let usual = Traffic::usual_sizes(entry.name);
     let mut asked = options.sizes.clone();
@@ -137,12 +137,12 @@ fn sizes(entry: &Entry, options: &ProfileOptions, notes: &mut Vec<String>) -> Re
     Ok(taken)
 }
 
-/// Every sample in the order of measurement.
+/// All samples in the order of measurement.
 fn csv(profiles: &[Profile]) -> String {
     let mut text = String::from("function,bytes,ns\n");
     for profile in profiles {
         for sample in &profile.samples {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{},{},{}", profile.function, sample.bytes, sample.nanos);
         }
     }

@@ -1,4 +1,4 @@
-//! The report page: cost against size with both lines, and how far packets are from the line.
+//! The report page: cost against size with both lines, and deviations of packets from the line.
 
 use super::{
     fit,
@@ -28,15 +28,15 @@ pub(crate) fn page(profiles: &Profiles<'_>) -> Page {
     page
 }
 
-/// Packets drawn of each function: enough to see where they lie.
+/// Packets drawn per function: enough to show their distribution.
 const DOTS: usize = 1200;
 
-/// Points of each line of the distribution.
+/// Points per line of the distribution.
 const STEPS: u32 = 120;
 
 fn chart_of_costs(profile: &Profile) -> Block {
     let sizes = &profile.sizes;
-    // One outlier would press everything else onto the axis.
+    // A single outlier would compress everything else.
     let highest = sizes.iter().map(|row| row.p99_ns).max().unwrap_or(0);
     let step = profile.samples.len().div_ceil(DOTS).max(1);
     let dots = profile.samples.iter().step_by(step).filter(|sample| sample.nanos <= highest);
@@ -56,13 +56,13 @@ fn chart_of_costs(profile: &Profile) -> Block {
     Block::chart(format!("Cost against size: {}", profile.function), note, plot)
 }
 
-/// The share of packets that take longer than this many times what the line says.
+/// The fraction of packets that take longer than this multiple of the line's cost.
 fn chart_of_ratios(profiles: &[Profile]) -> Block {
     let mut plot = Plot::new(Axis::log("measured over fitted"), Axis::log("packets above, %"));
     for profile in profiles {
         let sorted = &profile.sorted_ratios;
         let n = sorted.len().max(1) as f64;
-        // Steps that are even on a logarithmic scale, from all packets down to one.
+        // Evenly spaced on a logarithmic scale, from all packets down to one.
         let left = (0..=STEPS).map(|step| n.powf(-f64::from(step) / f64::from(STEPS)));
         let points = left.filter_map(|left| Some((quantile(sorted, 1.0 - left)?.max(LEAST_SHOWN), left * 100.0)));
         let (ratio, share) = points.unzip();

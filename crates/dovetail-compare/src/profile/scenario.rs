@@ -1,11 +1,10 @@
-//! Profiles as a scenario file: a CPU, a link, and a class for each function, for captures to be played through.
+//! Profiles as a scenario file: a CPU, a link, and a class for each function, for running captures through.
 //!
-//! Besides its cost a class has what the line does not say: whether time goes to headers or payload, by how much
-//! packets grow, and the distribution of measured over fitted, as points of its distribution function with straight
-//! lines between. Beyond steps of 5 %, points are put where the straight lines are furthest from what was measured:
-//! first where the mean between two points is most wrong, there at the sample that is furthest off (as Douglas and
-//! Peucker thin out a line, 1973). So the few packets that take hundreds of times as long keep their share and their
-//! size.
+//! Besides its cost line a class has whether its time goes to headers or payload, by how much packets grow, and the
+//! distribution of measured over fitted cost, as points of its distribution function with straight lines between. In addition
+//! to steps of 5 %, points are placed where the straight lines deviate most from the measurements: first in the interval
+//! whose mean is most wrong, there at the sample that is furthest off (similar to line simplification by Douglas and Peucker,
+//! 1973). The few packets that take hundreds of times as long thus keep their share and their size.
 
 use dovetail_sched::units::Rate;
 
@@ -48,7 +47,7 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
     text
 }
 
-/// Six digits of a number that is not a whole one, as TOML tells them apart.
+/// A non-integer number with six digits, since TOML distinguishes the types.
 fn float(value: f64) -> String {
     with_point(digits(value).parse().unwrap_or(value))
 }
@@ -61,13 +60,13 @@ fn with_point(value: f64) -> String {
 /// The most points of a distribution.
 const POINTS: usize = 48;
 
-/// Steps of equal share to begin with.
+/// Initial steps of equal share.
 const EVEN: usize = 20;
 
-/// Points of the distribution function of sorted ratios: a ratio and the share that is not above it, from 0 to 1.
+/// Points of the distribution function of sorted ratios: a ratio and the share that does not exceed it, from 0 to 1.
 ///
-/// Sample number k of n (from 0) stands at the share (k + 1/2) / n, and the ends are drawn out level to 0 and 1: then
-/// straight lines through all samples have the samples' mean.
+/// Sample number k of n (from 0) is placed at the share (k + 1/2) / n, and the ends are extended horizontally to 0 and 1, so
+/// that straight lines through all samples have the samples' mean.
 pub(super) fn noise(sorted: &[f64]) -> Vec<(f64, f64)> {
     let n = sorted.len();
     let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else { return Vec::new() };
@@ -77,7 +76,7 @@ pub(super) fn noise(sorted: &[f64]) -> Vec<(f64, f64)> {
     thinned(&all)
 }
 
-/// At most [`POINTS`] of the points of a rising line, the first and the last among them.
+/// At most [`POINTS`] of the points of a rising line, including the first and the last.
 fn thinned(all: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let area = |from: (f64, f64), to: (f64, f64)| (from.0 + to.0) / 2.0 * (to.1 - from.1);
     let mut areas = vec![0.0];
@@ -89,7 +88,7 @@ fn thinned(all: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept: Vec<usize> = (0..=EVEN).map(|step| last * step / EVEN).collect();
     kept.dedup();
     while kept.len() < POINTS {
-        // By how much a straight line has another mean than what it stands for.
+        // By how much a straight line's mean differs from that of the points it replaces.
         let off = |at: usize| {
             let (from, to) = (kept[at], kept[at + 1]);
             (area(all[from], all[to]) - (areas[to] - areas[from])).abs()

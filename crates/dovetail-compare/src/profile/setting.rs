@@ -1,8 +1,8 @@
-//! How functions were measured.
+//! Conditions of the measurements.
 
 use std::path::PathBuf;
 
-/// How it was measured, and where it goes.
+/// Conditions of the measurements, and where output goes.
 pub(super) struct Setting {
     pub(super) core: Result<usize, String>,
     pub(super) clock_nanos: u64,

@@ -1,4 +1,4 @@
-//! Profiles for a terminal and for programs.
+//! Profiles as text and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// Profiles in every form they are shown in.
+/// Profiles in all output formats.
 pub(crate) struct Profiles<'a> {
     pub(crate) setting: &'a Setting,
     pub(crate) functions: &'a [Profile],
@@ -59,7 +59,7 @@ impl<'a> ProfileJson<'a> {
     }
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 pub(super) const LEGEND: [(&str, &str); 6] = [
     (
         "ns a byte, ns a packet",
@@ -73,7 +73,7 @@ pub(super) const LEGEND: [(&str, &str); 6] = [
 ];
 
 impl Profiles<'_> {
-    /// How it was measured, in a sentence.
+    /// The conditions of the measurements, in a sentence.
     pub(super) fn said(&self) -> String {
         let packets: usize = self.functions.iter().map(|profile| profile.samples.len()).sum();
         let place = match &self.setting.core {
@@ -164,7 +164,7 @@ impl Profiles<'_> {
         slow.into_iter().chain(unpinned).chain(self.setting.notes.iter().cloned()).chain(functions).collect()
     }
 
-    /// A function's cost as a scenario has it, and what outliers there were.
+    /// A function's cost as in the scenario, and its outliers.
     pub(super) fn sentence(profile: &Profile) -> String {
         let line = profile.medians.line;
         format!(

@@ -1,4 +1,4 @@
-//! What a function's samples say. Every sample counts in everything: outliers are named, never left out.
+//! Statistics of a function's samples. All samples count everywhere: outliers are reported, never discarded.
 
 use dovetail_box::functions::{Entry, Processing};
 use serde::Serialize;
@@ -8,18 +8,18 @@ use super::{
     measure::Sample,
 };
 
-/// A sample above this many times the median of its size is called an outlier.
+/// A sample above this multiple of the median of its size is an outlier.
 pub(crate) const OUTLIER: f64 = 3.0;
 
-/// The largest ratio that a scenario takes.
+/// The largest ratio that a scenario accepts.
 pub(super) const LARGEST: f64 = 1e6;
 
-/// Below this part of the largest packet's cost, growth with size is negligible.
+/// If growth with size is below this fraction of the largest packet's cost, it is negligible.
 const NEGLIGIBLE: f64 = 0.1;
-/// Above it, size decides.
+/// If it is above this one, it dominates.
 const DECISIVE: f64 = 0.5;
 
-/// The packets of one size.
+/// Statistics of the packets of one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SizeRow {
     pub(crate) bytes: u32,
@@ -30,11 +30,11 @@ pub(crate) struct SizeRow {
     pub(crate) p95_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) max_ns: u64,
-    /// Bytes out over bytes in.
+    /// Output bytes over input bytes.
     pub(crate) expansion: f64,
 }
 
-/// Measured over fitted.
+/// Measured over fitted cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Ratios {
     pub(crate) p50: f64,
@@ -57,15 +57,15 @@ pub(crate) struct Profile {
     pub(crate) function: &'static str,
     pub(crate) processing: Processing,
     pub(crate) samples: Vec<Sample>,
-    /// Through all samples, which a few disturbed ones can turn any way.
+    /// Through all samples; a few disturbed ones can distort it.
     pub(crate) fit: Fit,
-    /// Through the medians of the sizes: the cost of an undisturbed packet, and what is written down.
+    /// Through the medians of the sizes: the cost of an undisturbed packet, which is written to the scenario.
     pub(crate) medians: Fit,
-    /// Measured over the line of the medians, of all samples in order of size; empty where the fitted cost is 0.
+    /// Measured cost over the medians' line, for all samples in ascending order; empty if the fitted cost is 0.
     pub(crate) sorted_ratios: Vec<f64>,
     pub(crate) outliers: Outliers,
     pub(crate) sizes: Vec<SizeRow>,
-    /// Bytes out over bytes in, all packets together.
+    /// Output bytes over input bytes, all packets together.
     pub(crate) expansion: f64,
 }
 
@@ -99,7 +99,7 @@ impl Profile {
         Some(Ratios { p50: at(0.5)?, p95: at(0.95)?, p99: at(0.99)?, max: at(1.0)? })
     }
 
-    /// What a reader should know of the figures.
+    /// Notes about the figures.
     pub(crate) fn notes(&self) -> Vec<String> {
         let name = self.function;
         let mut notes = Vec::new();
@@ -133,7 +133,7 @@ impl Profile {
         notes
     }
 
-    /// Where the medians do not look like the kind of function that it is said to be.
+    /// Set if the medians contradict the declared kind of function.
     fn disagreement(&self) -> Option<String> {
         let (first, last) = (self.sizes.first()?, self.sizes.last()?);
         let line = self.medians.line;
@@ -158,7 +158,7 @@ impl Profile {
     }
 }
 
-/// What a function works on, as scenarios call it.
+/// What a function works on, in the scenarios' terms.
 pub(crate) fn word(processing: Processing) -> &'static str {
     match processing {
         Processing::Header => "header",
@@ -172,7 +172,7 @@ pub(crate) fn digits(value: f64) -> String {
     shown.to_string()
 }
 
-/// The value that a share of `sorted` is not above; none of nothing.
+/// The value that a share of `sorted` does not exceed; `None` if it is empty.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     dovetail_stats::quantile(sorted, dovetail_stats::Quantile::of(share))
 }
@@ -265,7 +265,7 @@ mod tests {
         assert!(said("ipsec", 10).contains("header processing, not payload"));
         assert!(!said("ipsec", 100).contains("processing"));
         assert!(!said("forwarding", 10).contains("processing"));
-        // Falls with size, for the outlier is at the small one.
+        // Falls with size, since the outlier is a small packet.
         assert!(said("forwarding", 10).contains("not negative"));
     }
 

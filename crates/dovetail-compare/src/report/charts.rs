@@ -18,16 +18,16 @@ use crate::{
     },
 };
 
-/// A run as the charts need it.
+/// A run with the data for charts.
 #[derive(Debug, Clone, Copy)]
 pub struct ChartedRun<'a> {
-    /// Whose run.
+    /// The policy.
     pub policy: &'a str,
     /// Its figures.
     pub summary: &'a Summary,
 }
 
-/// How busy each resource was, a group of bars a resource.
+/// Utilisation of each resource, a group of bars per resource.
 pub fn utilisation(runs: &[ChartedRun<'_>], resources: &[String]) -> Plot {
     let busy = Axis::linear("busy, % of the makespan").range(0.0, 100.0);
     let mut plot = Plot::new(Axis::names("", resources.to_vec()), busy);
@@ -37,7 +37,7 @@ pub fn utilisation(runs: &[ChartedRun<'_>], resources: &[String]) -> Plot {
     plot
 }
 
-/// How busy one resource was over time, a line a policy.
+/// Utilisation of one resource over time, a line per policy.
 pub fn utilisation_over_time(runs: &[ChartedRun<'_>], resource: usize) -> Plot {
     let lines = runs.iter().map(|run| {
         let series = &run.summary.series;
@@ -46,7 +46,7 @@ pub fn utilisation_over_time(runs: &[ChartedRun<'_>], resource: usize) -> Plot {
     over_time(lines, Axis::linear("busy, %").range(0.0, 100.0))
 }
 
-/// The gap in active time over time, a line a policy.
+/// The gap in active time over time, a line per policy.
 pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
     let lines = runs.iter().map(|run| {
         let series = &run.summary.series;
@@ -55,7 +55,7 @@ pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
     over_time(lines, Axis::log("gap, ms"))
 }
 
-/// The share of packets that were at most so late, a line a policy.
+/// The fraction of packets with at most this latency, a line per policy.
 pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
     let mut plot = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
     for run in runs {
@@ -66,18 +66,18 @@ pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
     plot
 }
 
-/// A figure in several samples, by policy from the bottom: a dot for each, and their median in the interval.
+/// A figure in several samples, by policy from the bottom: a dot for each, and their median and interval.
 pub(crate) fn samples(title: &str, policies: Vec<String>, numbers: &[Vec<f64>]) -> Plot {
     let all = || numbers.iter().flatten().copied();
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-    // What differs by orders of magnitude is only told apart by those.
+    // Differences of orders of magnitude need a logarithmic axis.
     let figure = if least > 0.0 && most > least * 30.0 { Axis::log(title) } else { Axis::linear(title) };
     let mut plot = Plot::new(figure, Axis::names("", policies));
     let (mut dots, mut medians, mut ends) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()), Vec::new());
     for (row, numbers) in numbers.iter().enumerate() {
         for (at, &number) in numbers.iter().enumerate() {
             dots.0.push(number);
-            // Beside each other rather than on top.
+            // Side by side rather than on top of each other.
             dots.1.push(row as f64 + 0.3 * ((at as f64 + 0.5) / numbers.len() as f64 - 0.5));
         }
         if let (Some(median), Some(interval)) = (median_of_runs(numbers.iter().copied()), interval(numbers)) {
@@ -91,10 +91,10 @@ pub(crate) fn samples(title: &str, policies: Vec<String>, numbers: &[Vec<f64>]) 
     plot
 }
 
-/// A gateway and its requests: of each the length and, if it was answered, how long that took.
+/// A gateway and its requests: for each its length and, if it was answered, its latency.
 pub type Waits<'a> = (&'a str, Vec<(u64, Option<Nanos>)>);
 
-/// The share of requests that took at most this long, a line per gateway.
+/// The fraction of requests with at most this latency, a line per gateway.
 pub fn waits(runs: &[Waits<'_>]) -> Plot {
     let mut plot = Plot::new(Axis::log("latency, s"), Axis::linear("requests, %").range(0.0, 100.0));
     for (gateway, waits) in runs {
@@ -108,7 +108,7 @@ pub fn waits(runs: &[Waits<'_>]) -> Plot {
     plot
 }
 
-/// The mean latency of responses of about each size, a line a gateway.
+/// The mean latency of responses by size, a line per gateway.
 pub fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
     let mut plot = Plot::new(Axis::log("response, bytes"), Axis::log("mean latency, s"));
     for (gateway, waits) in runs {
@@ -126,7 +126,7 @@ pub fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
     plot
 }
 
-/// What each class got, a group of bars a class.
+/// The rate of each class, a group of bars per class.
 pub fn class_rates(runs: &[(&str, &Figures)]) -> Plot {
     let names = runs.first().map(|(_, figures)| figures.classes.iter().map(|class| class.class.clone()).collect());
     let mut plot = Plot::new(Axis::names("", names.unwrap_or_default()), Axis::linear("kbit/s"));
@@ -168,11 +168,11 @@ pub fn share_over_time(run: &ChartedRun<'_>) -> Option<Plot> {
     Some(plot)
 }
 
-/// The mean time of transfers by how much they carry, a line a policy.
+/// The mean time of transfers by size, a line per policy.
 pub fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
     let mut plot = Plot::new(Axis::log("size, kB"), Axis::log("mean time, s"));
     for (policy, outcome) in runs {
-        // A bin is as wide as a quarter of an octave: the sizes of a heavy tail are far apart.
+        // Bins are a quarter of an octave wide, since the sizes of a heavy tail are far apart.
         let mut bins: BTreeMap<i64, (f64, f64, f64)> = BTreeMap::new();
         for transfer in &outcome.transfers {
             if let Some(took) = transfer.took() {
@@ -188,7 +188,7 @@ pub fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)
     plot
 }
 
-/// The share of short transfers that were done in so much time, a line a policy.
+/// The fraction of short transfers completed within a time, a line per policy.
 pub fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
     let mut plot = Plot::new(Axis::log("time, ms"), Axis::linear("transfers, %").range(0.0, 100.0));
     for (policy, outcome) in runs {
@@ -226,7 +226,7 @@ pub fn over_time(lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>, va
 /// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
 const LEAST_SHOWN: f64 = 1e3;
 
-/// At most this many points a line: a page of ten policies stays small.
+/// Most points per line, so that a page with ten policies stays small.
 const POINTS: usize = 320;
 
 /// Time in seconds and the mean of `value` over neighbouring bins, at most [`POINTS`] of them.

@@ -1,4 +1,4 @@
-//! One self-contained HTML page: tables, and charts that a reader can read values off. It loads nothing from anywhere.
+//! A self-contained HTML page of tables and charts from which values can be read. It loads nothing.
 
 pub mod charts;
 pub mod plot;
@@ -10,9 +10,9 @@ use crate::{html::escape, table::Table};
 /// A page from top to bottom.
 #[derive(Default)]
 pub struct Page {
-    /// Of the window and at the top.
+    /// Shown as the window's title and at the top.
     pub title: String,
-    /// What stands under it.
+    /// The contents below it.
     pub blocks: Vec<Block>,
 }
 
@@ -23,7 +23,7 @@ pub enum Block {
     Heading(String),
     /// A paragraph.
     Text(String),
-    /// Words and what they mean.
+    /// Terms and their meanings.
     Terms(Vec<(&'static str, &'static str)>),
     /// A table.
     Table(Table),
@@ -36,21 +36,21 @@ pub enum Block {
         /// The chart.
         drawn: Drawn,
     },
-    /// Folded away until it is asked for.
+    /// A table that is collapsed initially.
     More {
-        /// What is folded away.
+        /// Its title.
         title: String,
         /// The table.
         table: Table,
     },
 }
 
-/// What a chart is drawn as.
+/// The form of a chart.
 #[derive(Clone)]
 pub enum Drawn {
     /// Series over two axes.
     Plot(Plot),
-    /// A figure for each pair of names.
+    /// A value for each pair of names.
     Grid(Grid),
 }
 
@@ -74,7 +74,7 @@ impl Block {
 }
 
 impl Page {
-    /// The page as one file that loads nothing from anywhere.
+    /// The page as one file that loads nothing.
     pub fn to_html(&self) -> String {
         let mut body = String::new();
         for block in &self.blocks {
@@ -102,7 +102,7 @@ impl Page {
                 }
             };
         }
-        // The body is put in last: nothing in it is taken for a placeholder.
+        // The body is inserted last, so that nothing in it is taken for a placeholder.
         include_str!("page.html")
             .replace("{{title}}", &escape(&self.title))
             .replace("{{style}}", include_str!("page.css"))

@@ -1,33 +1,33 @@
-//! A column of the table, of one type.
+//! A typed column of the table.
 
 use super::table::{Cell, Summary};
 
-/// A column's values in the order of the rows; where a row has none, nothing.
+/// A column's values in the order of the rows; `None` for rows without one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Texts.
     Text(Vec<Option<String>>),
-    /// Yes or no.
+    /// Booleans.
     Truth(Vec<Option<bool>>),
-    /// Whole numbers.
+    /// Integers.
     Whole(Vec<Option<u64>>),
-    /// Numbers.
+    /// Floating-point numbers.
     Number(Vec<Option<f64>>),
 }
 
 impl Summary {
-    /// The names of the columns, in order, and what is in them. A column has the type of its first value.
+    /// The names of the columns, in order, with their contents. A column has the type of its first value.
     pub fn columns(&self) -> impl Iterator<Item = (&str, Column)> {
         self.columns.iter().map(|name| (name.as_str(), self.column(name)))
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -1,4 +1,4 @@
-//! The table as CSV: a header, and a line for each row.
+//! The table as CSV: a header, and a line per row.
 
 use std::{fs::File, io};
 

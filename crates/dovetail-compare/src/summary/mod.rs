@@ -1,9 +1,9 @@
 //! The figures of a comparison as one table for data tools: a row for each policy in each sample, as CSV or Parquet.
 //!
-//! Figures are those of the JSON document, each in a column that is named by the path to it with dots between, such as
-//! `latency_us.p99`; of what a document lists, entries are told apart by their names. Before them, every row says what it is
-//! of and where it comes from, so that rows of several files can be put below each other. Where there are several samples, a
-//! policy has three rows more: of each figure the median, the 5th and the 95th percentile over the samples that have it.
+//! Figures are those of the JSON document, each in a column named by its path with dots between, such as `latency_us.p99`;
+//! entries of lists are identified by their names. Leading columns identify the run of a row and its provenance, so that rows
+//! of several files can be concatenated. If there are several samples, a policy has three additional rows: the median and the
+//! 5th and 95th percentiles of each figure over the samples that have it.
 
 mod column;
 mod csv;
@@ -27,25 +27,26 @@ use crate::{
     provenance::{Provenance, Stated},
 };
 
-/// A sample of the traffic, and what was found in it.
+/// A sample of the traffic, and its results.
 pub(crate) struct Sampled<'a> {
     pub(crate) trace: Option<&'a str>,
     pub(crate) provenance: &'a Provenance,
-    /// Of each policy, in the order of the provenance's.
+    /// Documents of the policies, in the order of the provenance's.
     pub(crate) policies: &'a [Value],
 }
 
-/// Where the table goes.
+/// Destination of the table.
 pub(crate) struct Place {
     file: NewFile,
     is_parquet: bool,
 }
 
 impl Place {
-    /// The file at `path`, if one is asked for, which must not be one of `files`.
+    /// Opens the file at `path`, if requested, which must not be one of `files`.
     ///
     /// # Errors
-    /// [`Misuse`] where its name does not say a known format, or this build cannot write it; as [`Files::writes`].
+    /// [`Misuse`] if its name does not have a known extension, or this build does not support the format; same as for
+    /// [`Files::writes`].
     pub(crate) fn open(path: Option<&Path>, files: &mut Files) -> Result<Option<Self>, Error> {
         let Some(path) = path else { return Ok(None) };
         let is_parquet = is_parquet(path)?;
@@ -66,7 +67,7 @@ fn is_parquet(path: &Path) -> Result<bool, Error> {
 }
 
 impl Summary {
-    /// A row for each of these documents, whose values are in columns as those of a comparison are.
+    /// A row for each of these documents, with columns named like those of a comparison.
     #[must_use]
     pub fn of_documents(documents: &[Value]) -> Self {
         let mut summary = Self::default();
@@ -80,7 +81,7 @@ impl Summary {
         summary
     }
 
-    /// Of all samples.
+    /// The table of all samples.
     pub(crate) fn of(samples: &[Sampled<'_>]) -> Self {
         let mut summary = Self::default();
         for sample in samples {
@@ -99,7 +100,7 @@ impl Summary {
         summary
     }
 
-    /// The rows of a policy over all samples.
+    /// Adds the rows of a policy over all samples.
     fn add_all(&mut self, samples: &[Sampled<'_>], at: usize) {
         let figures: Vec<Vec<(String, Cell)>> = samples.iter().map(|sample| flat(&sample.policies[at])).collect();
         let mut numbers: Vec<(String, Vec<f64>)> = Vec::new();
@@ -120,7 +121,7 @@ impl Summary {
             let mut row = self.begin(&statistic, samples.len() as u64, &samples[0], at);
             for other in &samples[1..] {
                 let other = self.begin(&statistic, samples.len() as u64, other, at);
-                // What differs is no one's.
+                // Drop values that differ between samples.
                 row.retain(|column, cell| other.get(column) == Some(cell));
             }
             for (path, numbers) in &numbers {
@@ -190,7 +191,7 @@ impl Summary {
     /// Writes the table.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be written.
+    /// [`Error::File`] if it cannot be written.
     pub(crate) fn write(&self, place: Place) -> Result<(), Error> {
         let file = place.file.writer()?;
         let written = match place.is_parquet {
@@ -205,21 +206,21 @@ impl Summary {
     }
 }
 
-/// The last column: its commas disturb no splitting at commas there.
+/// The last column: there its commas do not interfere with naive splitting.
 const IN_FULL: &str = "policy_in_full";
 
-/// What is beside the figures, or says nothing of them.
+/// Keys that are not figures.
 const LEFT_OUT: [&str; 2] = ["policy", "records"];
 
-/// What tells entries of a list apart.
+/// Keys that identify entries of a list.
 const NAMES: [&str; 3] = ["class", "traffic", "name"];
 
-/// Every figure of a run's document with the path to it.
+/// All figures of a run's document with their paths.
 fn flat(document: &Value) -> Vec<(String, Cell)> {
     flat_but(document, &LEFT_OUT)
 }
 
-/// Every value of a document with the path to it, but for what is under these keys at the top.
+/// All values of a document with their paths, except those under these top-level keys.
 fn flat_but(document: &Value, left_out: &[&str]) -> Vec<(String, Cell)> {
     fn walk(path: &str, value: &Value, left_out: &[&str], cells: &mut Vec<(String, Cell)>) {
         let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };

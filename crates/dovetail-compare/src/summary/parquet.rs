@@ -1,4 +1,4 @@
-//! The table as Apache Parquet, in one row group: every column is optional, of the type of its values.
+//! The table as Apache Parquet, in one row group: every column is optional and has the type of its values.
 
 use std::{fs::File, io, sync::Arc};
 
@@ -77,7 +77,7 @@ impl Kind {
     }
 }
 
-/// That of a column's first value; a figure has one kind in every document.
+/// The type of a column's first value; a figure has the same type in every document.
 fn kind(summary: &Summary, column: &str) -> Kind {
     summary.rows.iter().find_map(|row| row.get(column)).map_or(Kind::Text, Kind::of)
 }

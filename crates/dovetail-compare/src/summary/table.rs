@@ -1,8 +1,8 @@
-//! The table: rows that may lack cells, and the columns of all of them.
+//! The table: rows that may lack cells, and the union of their columns.
 
 use std::collections::BTreeMap;
 
-/// A value of a row; where a row has none, its cell is empty.
+/// A value of a row; if a row has none, its cell is empty.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Text(String),
@@ -11,7 +11,7 @@ pub(super) enum Cell {
     Number(f64),
 }
 
-/// One policy in one sample, or over all of them.
+/// One policy in one sample, or over all samples.
 pub(super) type Row = BTreeMap<String, Cell>;
 
 /// Figures as a table.

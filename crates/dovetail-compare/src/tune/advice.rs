@@ -1,4 +1,4 @@
-//! The recommendation in two sentences that a stranger understands, and what to know beside it.
+//! The recommendation in two sentences for readers without background, and notes.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::PipelineMode;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{run::Plan, table::figure};
 
-/// Why the recommended value, and what another one would bring.
+/// Reasons for the recommended value, and what another one would bring.
 pub(crate) fn why(curve: &Curve) -> String {
     let knob = curve.tunable.knob;
     let run = format!("Run {}", curve.points[curve.recommended()].run.policy);
@@ -38,7 +38,7 @@ pub(crate) fn why(curve: &Curve) -> String {
     }
 }
 
-/// How much sooner, or how much more, and from what to what.
+/// The relative improvement in time or work, and the values.
 fn gained(curve: &Curve, at: usize) -> String {
     let points = [0, at].map(|at| &curve.points[at]);
     let [before, after] = if curve.same_packets() {
@@ -49,7 +49,7 @@ fn gained(curve: &Curve, at: usize) -> String {
     format!("{} from {} ({before} to {after})", moves(curve, at), first(curve))
 }
 
-/// How much sooner, or how much more.
+/// The relative improvement in time or work.
 fn moves(curve: &Curve, at: usize) -> String {
     let (fairest, point) = (&curve.points[0], &curve.points[at]);
     if curve.same_packets() {
@@ -59,7 +59,7 @@ fn moves(curve: &Curve, at: usize) -> String {
     format!("the work done per second rises {}", percent(point.work() / fairest.work() - 1.0))
 }
 
-/// What a point that gains more than the one to run brings, and its price.
+/// What a point that gains more than the recommended one brings, and its price.
 fn more(curve: &Curve, at: usize, most: usize) -> String {
     let (knob, point) = (curve.tunable.knob, &curve.points[most]);
     let gains = curve.gains();
@@ -75,7 +75,7 @@ fn more(curve: &Curve, at: usize, most: usize) -> String {
     format!("With {knob}={} {}, about the most that any brings{further}, but {price}", point.value, moves(curve, most))
 }
 
-/// The worst shares at the fairest value and at this one, if a fair one was at least a packet.
+/// The worst shares at the fairest value and at this one, if a fair share was at least a packet.
 fn shares(curve: &Curve, at: usize) -> Option<[f64; 2]> {
     let points = [0, at].map(|at| &curve.points[at]);
     if !points.iter().all(|point| point.packet_share().is_some_and(|packet| packet < 1.0)) {
@@ -84,7 +84,7 @@ fn shares(curve: &Curve, at: usize) -> Option<[f64; 2]> {
     Some(points.map(|point| point.worst_share().unwrap_or_default()))
 }
 
-/// What fairness it costs.
+/// Its price in fairness.
 fn price(curve: &Curve, at: usize) -> String {
     let (fairest, point) = (&curve.points[0], &curve.points[at]);
     let (window, at_first) = (point.shares.window, first(curve));
@@ -109,12 +109,12 @@ fn price(curve: &Curve, at: usize) -> String {
     }
 }
 
-/// The fairest value, as it is written.
+/// The fairest value, formatted.
 fn first(curve: &Curve) -> String {
     format!("{}={}", curve.tunable.knob, curve.points[0].value)
 }
 
-/// Why there is nothing to gain, where that is plain.
+/// Why there is nothing to gain, if there is an obvious reason.
 fn no_gain(Point { shares, run, .. }: &Point) -> Option<String> {
     if run.summary.utilisation.len() == 1 {
         return Some("With one resource there is nothing to trade.".to_owned());
@@ -131,7 +131,7 @@ fn no_gain(Point { shares, run, .. }: &Point) -> Option<String> {
     })
 }
 
-/// What a reader should know of the figures.
+/// Notes about the figures.
 pub(crate) fn notes(curves: &[Curve], plan: &Plan<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(plan.input.remark().map(str::to_owned));
@@ -153,7 +153,7 @@ pub(crate) fn notes(curves: &[Curve], plan: &Plan<'_>) -> Vec<String> {
     notes
 }
 
-/// A policy in a pipeline that it is not made for.
+/// A note if a policy runs in a pipeline that it is not designed for.
 fn out_of_place(curve: &Curve) -> Option<String> {
     let Tunable { policy, made_for, .. } = curve.tunable;
     (curve.pipeline != *made_for).then(|| match made_for {
@@ -197,7 +197,7 @@ fn promise(curve: &Curve) -> Option<String> {
     ))
 }
 
-/// A window in which a packet more or less moves a share a good deal.
+/// A note if windows are so short that a single packet changes a share considerably.
 fn coarse(curve: &Curve) -> Option<String> {
     let point = &curve.points[curve.recommended()];
     let (worst, step) = (point.shares.worst?, point.packet_share()?);
@@ -220,7 +220,7 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// A time, in readable form.
+/// A readable duration.
 fn span(time: Nanos) -> String {
     match time.as_f64() {
         nanos if nanos >= 1e9 => format!("{} s", figure(nanos / 1e9)),
@@ -243,11 +243,11 @@ mod tests {
 
     const MILLI: f64 = 1e6;
 
-    /// A value of a knob: seconds until all is done, the gap in milliseconds, and the worst share.
+    /// Results at a value of a knob: seconds until everything is done, the gap in milliseconds, and the worst share.
     type Seen = (f64, f64, f64);
 
-    /// What is said of these points of a policy in the pipeline that it is made for, where a packet is this part of a fair
-    /// share.
+    /// The advice for these points of a policy in the pipeline that it is designed for, if a packet is this fraction of a
+    /// fair share.
     fn said(policy: &str, packet_share: f64, seen: &[Seen]) -> String {
         let sweep = sweeps(&[policy.to_owned()], None).unwrap_or_else(|error| panic!("{error}")).remove(0);
         let window = Nanos::from_secs(1);
@@ -325,7 +325,7 @@ mod tests {
         // The same share in windows of many packets is a price.
         let fine = said("atfq", 0.01, &seen);
         assert!(fine.starts_with("Run atfq:batch=1: no other batch gains anything worth its price"), "{fine}");
-        // What a packet explains is none.
+        // What a packet explains is not.
         let packet = said("atfq", 0.2, &[(10.0, 0.1, 0.9), (9.0, 0.1, 0.7)]);
         assert!(packet.starts_with("Run atfq:batch=2:"), "{packet}");
     }

@@ -1,4 +1,4 @@
-//! The runs of a knob's values.
+//! Runs the values of a knob.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::measure::FairShare;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{error::Error, run::Plan};
 
-/// A second, or the roundest width of which the fairest run has five.
+/// A second, or the largest round width of which the fairest run contains five.
 pub(super) fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Error> {
     let alone = Plan { records: None, pipeline: Some(plan.pipeline_or(sweep.tunable.made_for)), ..*plan };
     let fairest = sweep.points.iter().take(1).map(|(_, spec)| spec.clone()).collect::<Vec<_>>();
@@ -18,7 +18,7 @@ pub(super) fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Error>
     Ok(round_down(longest(makespan)))
 }
 
-/// Runs every value of every knob, each policy in the pipeline that was named or else in the one it is made for.
+/// Runs every value of every knob, each policy in the given pipeline or else in the one it is designed for.
 pub(super) fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Error> {
     let mut jobs = Vec::new();
     let mut settings = Vec::new();

@@ -1,44 +1,45 @@
-//! Where to stop: gains against prices.
+//! Weighs gains against prices.
 //!
-//! Setting `i` gains `g_i` over the fairest, as a part of its time, and costs `p_i`, as a part of a fair share. Both are
-//! absolute, so what a step costs does not depend on which other settings were tried. A step from `i` to `j` is worth it
-//! where its marginal gain is at least [`RATE`] of its marginal price:
+//! Setting `i` gains `g_i` over the fairest, as a fraction of its time, and costs `p_i`, as a fraction of a fair share. Both
+//! are absolute, so the price of a step does not depend on which other settings were tried. A step from `i` to `j` is worth
+//! it if its marginal gain is at least [`RATE`] times its marginal price:
 //!
 //! ```text
 //! g_j - g_i >= RATE (p_j - p_i)            knee = argmax g_i - RATE p_i     where  g_i >= WORTH
 //! ```
 //!
 //! On a concave curve the *knee* is where the slope falls below the rate. On any other it is the point from which no step is
-//! worth it, so a curve that rises late has one too. Of settings within [`TIE`] of the highest the cheapest is taken. Where
+//! worth it, so a curve that rises late has one too. Among settings within [`TIE`] of the highest the cheapest is taken. If
 //! even the highest is below zero, no setting is worth its price, and the fairest is recommended.
 //!
-//! The rate is an opinion: half a percent of time for each percent that the worst-off flow may lose. So a second setting is
-//! offered where it gains more, by [`WORTH`] at least: the cheapest that comes close to the most that any setting gains,
+//! The rate is a judgement: half a percent of time for each percent that the worst-off flow may lose. A second setting is
+//! therefore offered if it gains at least [`WORTH`] more: the cheapest that comes close to the largest gain of any setting,
 //! within a tenth of it and [`WORTH`].
 //!
-//! Scaling both axes to the curve and taking its highest point over the diagonal (Kneedle, Satopää et al., SIMPLEX 2011) finds
-//! a bend at any price: a gain of 0.3 % has one, and a gain of 15 % for next to nothing has none if it comes last.
+//! Scaling both axes to the curve and taking its highest point over the diagonal (Kneedle, Satopää et al., SIMPLEX 2011)
+//! finds a bend at any price: it finds one in a gain of 0.3 %, and none in a gain of 15 % for next to nothing if that comes
+//! last.
 
-/// A gain worth having, and a difference of gains worth speaking of: half a percent.
+/// The smallest gain, or difference of gains, that matters: half a percent.
 pub(crate) const WORTH: f64 = 0.005;
 
-/// The least gain, as a part of the time, for a whole fair share.
+/// Minimum gain, as a fraction of the time, per whole fair share.
 pub(crate) const RATE: f64 = 0.5;
 
-/// Settings whose gains less prices are closer than this are equal: less decides nothing.
+/// Settings whose gains minus prices are closer than this are equal: smaller differences decide nothing.
 const TIE: f64 = 0.001;
 
-/// What a curve says.
+/// The settings to recommend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stops {
     /// The knee; `None` if no setting is worth its price.
     pub(crate) knee: Option<usize>,
-    /// The cheapest of those that gain most, if they gain more than the knee, or than the fairest where there is none.
+    /// The cheapest of those that gain most, if they gain more than the knee, or than the fairest if there is no knee.
     pub(crate) most: Option<usize>,
 }
 
-/// Where to stop among settings from the fairest on: what each gains over the first, as a part of the first's time, and what
-/// it costs, as a part of a fair share.
+/// Selects among settings starting with the fairest: `gains` over the first as fractions of the first's time, and `prices` as
+/// fractions of a fair share.
 pub(crate) fn stops(gains: &[f64], prices: &[f64]) -> Stops {
     let cheapest = |of: &mut dyn Iterator<Item = usize>| of.min_by(|&i, &j| prices[i].total_cmp(&prices[j]));
     let settings = 0..gains.len().min(prices.len());
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_costs_more_than_it_gains_is_offered_and_not_recommended() {
-        // A fifth of a percent for each percent of share, all along and towards the end.
+        // A fifth of a percent for each percent of share, throughout and towards the end.
         let even = ALPHAS.map(|price| price / 5.0);
         assert_eq!(stops(&even, &ALPHAS), Stops { knee: None, most: Some(6) });
         let late = ALPHAS.map(|price| price * price / 2.0);
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn ties_go_to_the_cheaper_and_free_gains_are_taken() {
         assert_eq!(stops(&[0.0, 0.1, 0.101, 0.1015], &[0.0, 0.05, 0.0515, 0.0525]), at(1));
-        // The least setting that has all of a gain that is free, and a cheaper one that gains more.
+        // The first setting with all of a gain that is free, and a cheaper one that gains more.
         assert_eq!(stops(&[0.0, 0.05, 0.1, 0.1], &[0.0; 4]), at(2));
         assert_eq!(stops(&[0.0, 0.05, 0.1], &[0.0, 0.02, 0.01]), at(2));
     }

@@ -1,4 +1,4 @@
-//! What can be tuned: a policy, its knob, the values to try from the fairest on, and what each value promises.
+//! Tunable knobs: a policy, its knob, the values to try from the fairest on, and what each value promises.
 //!
 //! To make another policy tunable, add its line to [`TUNABLE`].
 
@@ -12,39 +12,39 @@ use crate::error::{Error, Misuse};
 pub(crate) struct Tunable {
     pub(crate) policy: &'static str,
     pub(crate) knob: &'static str,
-    /// The values to try, the fairest first: so many, or as many as are useful.
+    /// The values to try, the fairest first: this many, or a useful number.
     values: fn(Option<usize>) -> Vec<f64>,
-    /// The part of its fair dominant share that every flow keeps in the pipeline that it is made for.
+    /// The fraction of its fair dominant share that every flow keeps in the pipeline that it is designed for.
     promise: fn(f64) -> Option<f64>,
-    /// What it is made to have between resources.
+    /// The pipeline mode that it is designed for.
     pub(crate) made_for: PipelineMode,
 }
 
 impl Tunable {
-    /// The part of its fair dominant share that every flow is sure of.
+    /// The fraction of its fair dominant share that every flow is guaranteed.
     pub(crate) fn promise(&self, value: f64, pipeline: PipelineMode) -> Option<f64> {
         (self.promise)(value).filter(|_| pipeline == self.made_for)
     }
 }
 
-/// Every tunable knob there is.
+/// All tunable knobs.
 const TUNABLE: &[Tunable] = &[
     Tunable { policy: "tradeoff", knob: "alpha", values: alphas, promise: Some, made_for: PipelineMode::Unbounded },
     Tunable { policy: "atfq", knob: "batch", values: batches, promise: |_| None, made_for: PipelineMode::NoWait },
 ];
 
-/// From perfect fairness to half of it, in steps of a twentieth unless told otherwise, and one smaller step first: with
-/// many flows the first hundredths of fairness bring most. Who gives a flow less than half of its share hardly shares.
+/// From perfect fairness to half of it, in steps of a twentieth by default, with one smaller step first: with many flows the
+/// first hundredths of fairness matter most. A policy that gives a flow less than half of its share hardly shares.
 fn alphas(points: Option<usize>) -> Vec<f64> {
     let Some(points) = points else {
         return vec![1.0, 0.98, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
     };
     let steps = points.max(2) - 1;
-    // A promise is a round number.
+    // Promises are round numbers.
     (0..=steps).map(|step| ((1.0 - 0.5 * step as f64 / steps as f64) * 1e4).round() / 1e4).collect()
 }
 
-/// From strict order to loops of 100 packets, each about twice the last, as gains fall off with the logarithm.
+/// From strict order to loops of 100 packets, each about twice the previous, since gains fall off with the logarithm.
 fn batches(points: Option<usize>) -> Vec<f64> {
     let Some(points) = points else { return vec![1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0] };
     let steps = points.max(2) - 1;
@@ -53,13 +53,13 @@ fn batches(points: Option<usize>) -> Vec<f64> {
     batches
 }
 
-/// A policy to tune, with the keys that stay as they were given.
+/// A policy to tune, with its other keys as given.
 pub(crate) struct Sweep {
     pub(crate) tunable: &'static Tunable,
     pub(crate) points: Vec<(f64, PolicySpec)>,
 }
 
-/// The sweeps that were asked for, or else all there are.
+/// The requested sweeps, or else all.
 pub(crate) fn sweeps(asked: &[String], points: Option<usize>) -> Result<Vec<Sweep>, Error> {
     if asked.is_empty() {
         return TUNABLE.iter().map(|tunable| sweep(tunable, tunable.policy, points)).collect();
@@ -84,7 +84,7 @@ pub(crate) fn sweeps(asked: &[String], points: Option<usize>) -> Result<Vec<Swee
 
 fn sweep(tunable: &'static Tunable, text: &str, points: Option<usize>) -> Result<Sweep, Error> {
     let specs = (tunable.values)(points).into_iter().map(|value| {
-        // Fails where the text sets the knob itself, or a key that excludes it.
+        // Fails if the text sets the knob itself, or a key that excludes it.
         let spec = with_knobs(text, format_args!("{}={value}", tunable.knob)).parse();
         let spec = spec.map_err(|error: PolicyError| {
             Misuse::policy(text, format!("{error} (tune sets '{}' itself)", tunable.knob))

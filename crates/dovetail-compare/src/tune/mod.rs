@@ -1,10 +1,10 @@
-//! Which value of a fairness knob to run, and why.
+//! Recommends the value of a fairness knob, with reasons.
 //!
-//! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
-//! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The last step of that curve
-//! that gains enough for its price is recommended, its [`knee`], by one rule for every knob; a setting that gains more is
-//! offered beside it, with its price. How much to favour short flows is weighed differently, in [`short`], and so is how a gateway schedules its
-//! users' requests, in [`gateway`].
+//! All values of the knob see the same traffic. The gain is how much less time the same work takes; the price is the loss of
+//! the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The recommended value is the last
+//! step of that curve that gains enough for its price, its [`knee`], by the same rule for every knob; a setting that gains
+//! more is offered as an alternative, with its price. How much to favour short flows is weighed differently, in [`short`],
+//! and so is how a gateway schedules its users' requests, in [`gateway`].
 
 mod advice;
 mod curve;
@@ -37,10 +37,10 @@ use knob::sweeps;
 use show::Tuning;
 use window::LONGEST;
 
-/// Says which value of a policy's knob to run, and writes to `out` why.
+/// Recommends the value of a policy's knob, and writes it with reasons to `out`.
 ///
 /// # Errors
-/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+/// [`Error::Misuse`] if the options are inconsistent; others if a file is invalid or a run fails.
 pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
     let asked = resolve(&options.input, text.as_deref())?;

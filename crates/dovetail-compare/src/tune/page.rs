@@ -16,7 +16,7 @@ pub(crate) fn page(tuning: &Tuning<'_>) -> Page {
     for curve in tuning.curves {
         page.blocks.push(Block::Text(advice::why(curve)));
     }
-    // Boxes that differ are not drawn into one chart.
+    // Different middleboxes are not drawn into one chart.
     if let [first, others @ ..] = tuning.curves
         && !others.is_empty()
         && others.iter().all(|curve| curve.pipeline == first.pipeline)
@@ -40,7 +40,7 @@ pub(crate) fn page(tuning: &Tuning<'_>) -> Page {
     page
 }
 
-/// Where on the horizontal axis points are: at the worst share where every run has one, else at the knob's value.
+/// Horizontal position of points: the worst share if every run has one, else the knob's value.
 struct Across {
     title: String,
     of: fn(&Point) -> f64,
@@ -62,13 +62,13 @@ impl Across {
     }
 }
 
-/// A line through the points, large where it is recommended.
+/// A line through the points, with a large dot at the recommended one.
 fn line(curve: &Curve, name: &str, x: fn(&Point) -> f64, y: impl Fn(&Point) -> f64) -> Series {
     let points = curve.points.iter();
     Series::dotted_line(name, points.clone().map(x).collect(), points.map(y).collect()).with_large(curve.recommended())
 }
 
-/// The same with the knob's values beside the points.
+/// Adds the knob's values beside the points.
 fn labelled(line: Series, curve: &Curve) -> Series {
     line.labelled(curve.points.iter().map(|point| point.value.to_string()).collect())
 }
@@ -99,14 +99,14 @@ fn chart_of_utilisation(curve: &Curve, resources: &[String]) -> Block {
     let mut plot = Plot::new(across.axis(), Axis::linear("busy, % of the makespan"));
     for (at, name) in resources.iter().enumerate() {
         let line = line(curve, name, across.of, |point| point.run.summary.utilisation[at] * 100.0);
-        // Lines of balanced resources are close, and their labels would lie on one another.
+        // Lines of balanced resources are close, and their labels would overlap.
         plot.add(if at == 0 { labelled(line, curve) } else { line });
     }
     let note = format!("Beside each point of {} the {} that it was run with.", resources[0], curve.tunable.knob);
     Block::chart("Utilisation against fairness", note, plot)
 }
 
-/// What was seen of shares at each value, and what was promised.
+/// The observed shares at each value, and the promised ones.
 fn chart_of_shares(curve: &Curve) -> Option<Block> {
     type Share = fn(&Point) -> Option<f64>;
     let shown = |of: Share| -> Option<Vec<f64>> { curve.points.iter().map(of).collect() };

@@ -1,8 +1,8 @@
-//! A knob over several samples of the traffic: every capture with every seed.
+//! Tunes a knob over several samples of the traffic: every capture with every seed.
 //!
-//! Each sample is tuned separately. The value to run is the median of those that are recommended, the fairer one between two, and
-//! it is said in how many samples it is the recommended one: a recommendation that another draw undoes is none. The
-//! figures of each value are medians over the samples, with the interval from the 5th to the 95th percentile.
+//! Each sample is tuned separately. The value to run is the median of the recommended ones, the fairer of two middle ones,
+//! and the number of samples in which it is recommended is reported: a recommendation that another draw reverses is
+//! worthless. The figures of each value are medians over the samples, with the interval from the 5th to the 95th percentile.
 
 use std::{io::Write, path::Path};
 
@@ -39,7 +39,7 @@ struct Sample {
     seed: Option<u64>,
     workload: Traffic,
     provenance: Provenance,
-    /// The policies to run, one of each sweep.
+    /// The policies to run, one per sweep.
     recommended: Vec<String>,
     #[serde(skip)]
     setting: String,
@@ -49,13 +49,13 @@ struct Sample {
     notes: Vec<String>,
 }
 
-/// A knob in one sample.
+/// The results of a knob in one sample.
 struct Sweep {
     title: String,
     knob: &'static str,
     promised: bool,
     recommended: usize,
-    /// Of each value, what programs are told of its run.
+    /// The JSON document of each value's run.
     points: Vec<Value>,
     gains: Vec<f64>,
 }
@@ -80,7 +80,7 @@ pub(super) fn tune(
         let mut plan = Plan::new(&input, &asked, &options.output, LONGEST, progress)?;
         plan.one_bar = true;
         plan.assumed_pipeline = None;
-        // That of the first sample: shares over other windows are other figures.
+        // The first sample's: shares over other windows are different figures.
         plan.window = match window {
             Some(window) => window,
             None => *window.insert(window_for(&plan, &sweeps[0])?),
@@ -125,10 +125,10 @@ fn sample(plan: &Plan<'_>, provenance: Provenance, curves: &[Curve]) -> Result<S
     })
 }
 
-/// What stands over a column, where its figure is in a point's document, and how it is shown.
+/// A column's heading, the path of its figure in a point's document, and its format.
 type Column = (String, String, fn(f64) -> String);
 
-/// All samples, in every form they are shown in.
+/// All samples, in all output formats.
 struct Samples<'a> {
     samples: &'a [Sample],
     resources: &'a [String],
@@ -146,7 +146,7 @@ struct SweepJson {
     title: String,
     knob: &'static str,
     recommended: Value,
-    /// In how many samples each of the points is the one to run.
+    /// For each point, the number of samples in which it is recommended.
     recommended_in: Vec<usize>,
     points: Vec<Value>,
     why: String,
@@ -157,24 +157,24 @@ impl Samples<'_> {
         0..self.samples[0].sweeps.len()
     }
 
-    /// A knob in each sample.
+    /// The results of a knob in each sample.
     fn each(&self, sweep: usize) -> impl Iterator<Item = &Sweep> {
         self.samples.iter().map(move |sample| &sample.sweeps[sweep])
     }
 
-    /// What programs are told of a value in each sample.
+    /// The JSON document of a value in each sample.
     fn point(&self, sweep: usize, point: usize) -> Vec<&Value> {
         self.each(sweep).map(|sweep| &sweep.points[point]).collect()
     }
 
-    /// The median of what is recommended, the fairer one between two.
+    /// The median of the recommended values, the fairer of two middle ones.
     fn recommended(&self, sweep: usize) -> usize {
         let mut each: Vec<usize> = self.each(sweep).map(|sweep| sweep.recommended).collect();
         each.sort_unstable();
         each[(each.len() - 1) / 2]
     }
 
-    /// In how many samples each value is recommended.
+    /// The number of samples in which each value is recommended.
     fn recommended_in(&self, sweep: usize) -> Vec<usize> {
         let points = self.samples[0].sweeps[sweep].points.len();
         (0..points).map(|at| self.each(sweep).filter(|sweep| sweep.recommended == at).count()).collect()

@@ -1,5 +1,5 @@
-//! What tuning over a network has in common: which policy is asked for, the values to try, and every setting over the same
-//! seeds.
+//! What kinds of tuning over a network have in common: the requested policy, the values to try, and runs of every setting
+//! over the same seeds.
 
 use std::{fmt::Display, str::FromStr};
 
@@ -14,26 +14,26 @@ use crate::{
     side_by_side::side_by_side_on,
 };
 
-/// Seeds that each setting is run with, from the network's own on.
+/// Number of seeds that each setting is run with, starting with the network's own.
 pub(super) const SEEDS: u64 = 3;
 
-/// What stands over a page's provenance.
+/// Heading of a page's provenance.
 pub(super) const COME_FROM: &str = "Where these figures come from";
 
-/// The seeds from the network's own on.
+/// The seeds, starting with the network's own.
 pub(super) fn seeds_from(first: Option<u64>) -> Vec<u64> {
     first.map_or_else(Vec::new, |first| (0..SEEDS).map(|seed| first.wrapping_add(seed)).collect())
 }
 
-/// Times that differ by less than this part are alike: a few seeds tell no finer differences apart.
+/// Times that differ by less than this fraction are alike: a few seeds cannot resolve finer differences.
 pub(super) const ALIKE: f64 = 0.02;
 
-/// A policy that is tuned over a network.
+/// A policy tuned over a network.
 pub(super) struct Asked {
     pub(super) policy: &'static str,
-    /// What it takes.
+    /// The kind of network that it requires.
     pub(super) over: &'static str,
-    /// What it is judged by.
+    /// The figures that it is judged by.
     pub(super) by: &'static str,
 }
 
@@ -42,15 +42,15 @@ impl Asked {
         text.split(':').next() == Some(self.policy)
     }
 
-    /// Whether the command line names it, with whatever knobs.
+    /// Whether the options name it, with any knobs.
     pub(super) fn is_named(&self, options: &TuneOptions) -> bool {
         options.policies.iter().any(|text| self.names(text))
     }
 
-    /// The policy as it was given, or as it comes.
+    /// The policy as given, or with defaults.
     ///
     /// # Errors
-    /// Where something else is asked for besides, or what only packets have.
+    /// If another policy is requested too, or options that only apply to packets.
     pub(super) fn alone<'a>(&self, options: &'a TuneOptions) -> Result<&'a str, Error> {
         let Self { policy, over, by } = *self;
         if let Some(other) = options.policies.iter().find(|text| !self.names(text)) {
@@ -68,14 +68,14 @@ impl Asked {
     }
 }
 
-/// `policy` with the knobs that tuning sets; `sets` names them.
+/// `policy` with the knobs set by tuning; `sets` names them.
 pub(super) fn setting<P: FromStr<Err: Display>>(policy: &str, knobs: impl Display, sets: &str) -> Result<P, Error> {
     let wrong = |error| Misuse::policy(policy, format!("{error} (tune sets {sets} itself)"));
     Ok(with_knobs(policy, knobs).parse().map_err(wrong)?)
 }
 
-/// `points` values from the first of the usual ones to the last, each as many times the one before, without repeats; of
-/// one it is the last.
+/// `points` values from the first of the usual ones to the last, in a geometric progression, without repeats; for one point
+/// it is the last.
 pub(super) fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64) -> Vec<f64> {
     let (Some(points), Some(&first), Some(&last)) = (points, usual.first(), usual.last()) else {
         return usual.to_vec();
@@ -87,7 +87,7 @@ pub(super) fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64
     values
 }
 
-/// What comes of each of `examined`: `of` every run, and `together` of the runs with all seeds.
+/// Runs each of `examined` with all seeds: `of` extracts the results of a run, and `together` combines those of all seeds.
 pub(super) fn play<T: Send, G>(
     network: &Network,
     examined: &[Under<'_>],

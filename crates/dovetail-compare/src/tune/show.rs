@@ -1,4 +1,4 @@
-//! What was tuned, for a terminal and for programs.
+//! Results of tuning as text and as JSON.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// Curves in every form they are shown in.
+/// Curves in all output formats.
 pub(crate) struct Tuning<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) provenance: Provenance,
@@ -70,7 +70,7 @@ pub(crate) struct PointJson {
     wall_s: f64,
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 pub(crate) const LEGEND: [(&str, &str); 6] = [
     ("*", "recommended"),
     ("<resource> %", "utilisation of the resource until the last packet has left, which is the makespan"),
@@ -100,7 +100,7 @@ impl Tuning<'_> {
         odd.into_iter().chain(advice::notes(self.curves, self.plan)).collect()
     }
 
-    /// What a curve is of.
+    /// The title of a curve.
     pub(crate) fn title(&self, curve: &Curve) -> String {
         let pipeline = pipeline_named(self.plan, curve.pipeline);
         format!("{} by {}, pipeline {pipeline}", curve.tunable.policy, curve.tunable.knob)
@@ -108,7 +108,7 @@ impl Tuning<'_> {
 
     pub(crate) fn table(&self, curve: &Curve) -> Table {
         let busy = self.plan.input.resources().iter().map(|name| format!("{name} %"));
-        // A promise is judged by how far it was missed; without one, lead is what packing costs first.
+        // A promise is judged by how far it was missed; without one, the lead is the first price of packing.
         let promised = curve.points[0].promise.is_some();
         let lag = if promised { "behind ms" } else { "gap ms" };
         let fixed = ["Mbit/s", "work", "Jain", "worst share", lag, "p99 ms", "dropped"];

@@ -1,11 +1,11 @@
-//! How wide windows are: what a user notices, but not all of a run.
+//! The width of windows: long enough for a user to notice, but not all of a run.
 
 use dovetail_sched::Nanos;
 
-/// The window of the published experiments; a longer one says less of a short run.
+/// The window of the published experiments; a longer one tells less about a short run.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(1);
 
-/// Windows that a run should have.
+/// Number of windows that a run should contain.
 const WINDOWS: u64 = 5;
 
 /// A second, or a fifth of a run that takes less than five.
@@ -13,7 +13,7 @@ pub(super) fn longest(makespan: Nanos) -> Nanos {
     Nanos(makespan.0 / WINDOWS).min(LONGEST)
 }
 
-/// The largest of 1, 2, 5, 10, 20, … nanoseconds that is not larger; 1 for 0.
+/// The largest of 1, 2, 5, 10, 20, … nanoseconds that does not exceed `window`; 1 for 0.
 pub(super) fn round_down(window: Nanos) -> Nanos {
     let power = 10u64.pow(window.0.max(1).ilog10());
     let times = [5, 2].into_iter().find(|&times| window.0 / power >= times).unwrap_or(1);

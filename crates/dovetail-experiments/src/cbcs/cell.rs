@@ -1,4 +1,4 @@
-//! A setting of the grid: how hard the node is worked, and by what.
+//! A setting of the grid: the node's load and the kind of traffic.
 
 use std::fmt;
 
@@ -15,33 +15,33 @@ pub(super) enum Costs {
     Exact,
     /// A log-normal factor with mean 1 and this standard deviation, in percent.
     Spread(u8),
-    /// Two packets of a hundred cost four times as much.
+    /// Two packets in a hundred cost four times as much.
     Spikes,
 }
 
-/// When packets come.
+/// When packets arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arriving {
-    /// At equal distances.
+    /// Equally spaced.
     Constant,
     Poisson,
-    /// 4 to 12 of a flow at one instant.
+    /// 4 to 12 packets of a flow at the same instant.
     Bursts,
 }
 
-/// The length of the MPEG encoder's output.
+/// Length of the MPEG encoder's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
-    /// 0.11 to 0.36 of what went in (Table 3).
+    /// 0.11 to 0.36 of the input (Table 3).
     Encoded,
-    /// As long as what went in.
+    /// As long as the input.
     Unchanged,
 }
 
-/// A setting.
+/// A setting of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
-    /// Of CPU and link alike, in percent.
+    /// Load of both CPU and link, in percent.
     pub(super) load: u8,
     pub(super) costs: Costs,
     pub(super) arriving: Arriving,
@@ -94,11 +94,11 @@ impl Costs {
 }
 
 impl Cell {
-    /// The paper's setting, with costs that vary a little.
+    /// The paper's setting, with costs that vary slightly.
     pub(super) const BASE: Self =
         Self { load: 97, costs: Costs::Spread(10), arriving: Arriving::Constant, output: Output::Encoded };
 
-    /// The paper's flows in this setting. The link's rate is chosen so that it is asked for as much as the CPU.
+    /// The paper's flows in this setting. The link's rate is chosen so that its load equals the CPU's.
     pub(super) fn scenario(&self, seed: u64) -> Result<Scenario, Error> {
         let mut scenario = match self.arriving {
             Arriving::Poisson => builtin_scenario_with(SCENARIO, |text| text.replace("{ constant = ", "{ poisson = "))?,
@@ -120,7 +120,7 @@ impl Cell {
         Ok(scenario)
     }
 
-    /// Its packets. A seed gives the same to all policies.
+    /// Its packets. With the same seed all policies get the same packets.
     pub(super) fn packets(&self, seed: u64) -> Result<Packets, Error> {
         let packets = Packets::of(&mut self.scenario(seed)?.workload().map_err(Error::broken)?)?;
         Ok(if self.arriving == Arriving::Bursts { packets.in_bursts(4, 12, seed) } else { packets })
@@ -131,7 +131,7 @@ impl Cell {
 mod tests {
     use super::*;
 
-    /// Offered loads, and the share of packets whose flow's gap to the next is the same as the one before.
+    /// Offered loads, and the fraction of packets with the same gap to the flow's next packet as before.
     fn examined(cell: Cell) -> ([f64; 2], f64) {
         let mut load = [0.0; 2];
         let mut regular = Vec::new();
@@ -159,7 +159,7 @@ mod tests {
                 let cell = Cell { load, costs, arriving, output };
                 let (loads, regular) = examined(cell);
                 for got in loads {
-                    // Sizes, costs and Poisson counts vary by some percent a run.
+                    // Sizes, costs and Poisson counts vary by a few percent between runs.
                     assert!((got - f64::from(load) / 100.0).abs() < 0.03, "{cell}: {loads:?}");
                 }
                 match arriving {

@@ -16,10 +16,10 @@ use dovetail_compare::{
     table::Table,
 };
 
-/// With the worst delays that the paper prints, in seconds, by [`POLICIES`].
+/// With the worst delays printed in the paper, in seconds, by [`POLICIES`].
 const ESTIMATORS: [(&str, [f64; 2]); 2] = [("ses", [0.3649, 0.6693]), ("llsr", [0.296, 0.5273])];
 
-/// What is kept of the run of one policy, in seconds.
+/// Results of one policy's run, in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Delays {
     worst: f64,
@@ -40,7 +40,7 @@ impl Delays {
 
 pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
     let seeds: Vec<u64> = (0..SEEDS).collect();
-    // By seed, then by estimator, then by policy.
+    // By seed, then estimator, then policy.
     let runs = side_by_side(&seeds, |&seed| {
         let packets = paper_flows(seed)?;
         let mut delays = Vec::new();

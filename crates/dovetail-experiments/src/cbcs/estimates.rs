@@ -1,9 +1,9 @@
-//! Figs. 2 to 4: 1,000 pictures of four sizes in random order are encoded on this machine, and the time that each takes is
-//! predicted from those before it.
+//! Figs. 2 to 4: 1,000 pictures of four sizes in random order are encoded on this machine, and the time of each is predicted
+//! from those before it.
 //!
-//! Smoothing (eq. 5) does not look at a packet's size. In random order its forecast is a weighted mean of packets of any
-//! size, which errs by more than the plain mean of all: with independent costs of variance v, its squared error is
-//! v·2/(2 - g) on average, g being its gain.
+//! Smoothing (eq. 5) ignores a packet's size. In random order its forecast is a weighted mean of packets of any size, whose
+//! error is larger than that of the plain mean of all: with independent costs of variance v, its squared error is v·2/(2 - g)
+//! on average, g being its gain.
 
 use dovetail_sched::cost::{Estimator, LeastSquares, Method, Smoothing};
 
@@ -24,16 +24,16 @@ const SIZES: [usize; 4] = [1536, 6144, 13_824, 24_576];
 const PICTURES: usize = 1000;
 const SEED: u64 = 1;
 
-/// Packets that least squares looks back where none is given.
+/// Default number of packets that least squares uses.
 const WINDOW: usize = 64;
 
-/// What each way of predicting says of every packet but the first, of which nothing can be said.
+/// Each method's predictions for every packet but the first, which cannot be predicted.
 struct Predicted {
     by: &'static str,
     nanos: Vec<f64>,
 }
 
-/// The errors of predictions, in nanoseconds.
+/// Errors of predictions, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Errors {
     mean: f64,
@@ -129,11 +129,11 @@ fn predictions(samples: &[Sample]) -> Vec<Predicted> {
     ]
 }
 
-/// What an estimator is asked or told.
+/// A query or an update of an estimator.
 enum Asked {
-    /// The cost of a packet of this many bytes?
+    /// Predict the cost of a packet of this many bytes.
     Before(u32),
-    /// It took this many nanoseconds.
+    /// A packet of this many bytes took this many nanoseconds.
     After(u32, u64),
 }
 
@@ -172,7 +172,7 @@ mod tests {
         let samples = [sample(10, 100), sample(20, 200), sample(40, 400), sample(10, 100)];
         let by = |name: &str| predictions(&samples).into_iter().find(|one| one.by.starts_with(name)).unwrap().nanos;
         assert_eq!(by("smoothing"), [100.0, 150.0, 275.0]);
-        // All lengths are equal before the second, so smoothing takes its place.
+        // Before the second all lengths are equal, so smoothing is used instead.
         let least_squares = by("least squares over the last");
         for (got, want) in least_squares.iter().zip([100.0, 400.0, 100.0]) {
             assert!((got - want).abs() < 1e-9, "{least_squares:?}");
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(Errors::of(&by("perfect"), &by("perfect")), Errors { mean: 0.0, p95: 0.0 });
     }
 
-    /// Costs that follow from the size, four sizes in no order, and a little more or less.
+    /// Costs that depend on the size, with four sizes in random order, and a little noise.
     #[test]
     fn smoothing_is_worse_than_the_mean_and_least_squares_better() {
         let mut state = 1u64;

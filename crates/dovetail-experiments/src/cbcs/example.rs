@@ -1,6 +1,5 @@
-//! Table 2: two flows, each of which has reserved most of what it needs more of. The guarantees by formula, and the
-//! worst delays when both flows send exactly what they have reserved, at every distance of their packets in whole
-//! milliseconds.
+//! Table 2: two flows, each of which has reserved most of the resource that it needs more. The guarantees by formula, and the
+//! worst delays when both flows send exactly what they reserved, at every offset of their packets in whole milliseconds.
 
 use dovetail_sched::{
     Demand, FlowId, Nanos, Weight,
@@ -23,18 +22,18 @@ use crate::{
 };
 use dovetail_compare::side_by_side::side_by_side;
 
-/// Cycles a second, bytes a second.
+/// Cycles per second, bytes per second.
 const CAPACITY: [f64; 2] = [1000.0, 1000.0];
-/// What each flow has reserved of them, and what its packets take.
+/// What each flow has reserved of them, and the costs of its packets.
 const RATES: [[f64; 2]; 2] = [[750.0, 250.0], [250.0, 750.0]];
 const COSTS: [[f64; 2]; 2] = [[30.0, 10.0], [10.0, 30.0]];
 
-/// Both flows saturate what they reserved with a packet so often: 30 cycles of 750 a second.
+/// With a packet at this interval both flows use all they reserved: 30 cycles of 750 a second.
 const GAP_MS: u64 = 40;
 /// Packets of each flow.
 const PACKETS: u64 = 1000;
 
-/// What the paper prints for either flow, by [`POLICIES`].
+/// The delay printed in the paper for either flow, by [`POLICIES`].
 const PAPER_MS: [f64; 2] = [120.0, 140.0];
 
 pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
@@ -84,7 +83,7 @@ fn bounds_ms() -> Result<[[f64; 2]; 2], Error> {
     Ok(bounds)
 }
 
-/// Each flow's worst delay over all distances.
+/// Each flow's worst delay over all offsets.
 fn worst_ms(policy: &str, given: &Given<'_>) -> Result<[f64; 2], Error> {
     let distances: Vec<u64> = (0..GAP_MS).collect();
     let worst = side_by_side(&distances, |&distance_ms| {

@@ -1,4 +1,4 @@
-//! The headline, worst delays under separate WFQs over those under CBCS, in other settings than the paper's one.
+//! The headline, worst delays under separate WFQs over those under CBCS, in settings other than the paper's.
 
 use super::{
     cell::Cell,
@@ -15,7 +15,7 @@ use crate::{
     row::Row,
 };
 
-/// Estimates for some of the settings, beside those as in the paper.
+/// Other estimates for some of the settings, in addition to the paper's.
 const OTHERS: [&str; 3] = ["estimator=ses,settle=yes", "estimator=llsr,settle=no", "estimator=known"];
 
 /// All settings.
@@ -31,7 +31,7 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-/// The settings that differ from the paper's in one thing at most.
+/// The settings that differ from the paper's in at most one parameter.
 fn neighbours() -> Vec<Cell> {
     let Cell { load, costs, arriving, output } = Cell::BASE;
     let differences = |cell: &Cell| {
@@ -41,7 +41,7 @@ fn neighbours() -> Vec<Cell> {
     cells().into_iter().filter(|cell| differences(cell) <= 1).collect()
 }
 
-/// Both policies on estimates.
+/// Both policies with estimates.
 fn setting(cell: Cell, estimates: &str) -> Setting {
     Setting { cell, policies: POLICIES.map(|(policy, _)| format!("{policy}:{estimates}")).to_vec() }
 }
@@ -60,7 +60,7 @@ pub(super) fn grid(given: &Given<'_>) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-/// The claim against all settings.
+/// The claim, tested in all settings.
 fn finding(all: &[Outcome]) -> Finding {
     let mut finding = Finding::default();
     let seeds = all.first().map_or(0, |outcome| outcome.seeds.len());
@@ -122,7 +122,7 @@ mod tests {
         assert!(neighbours().contains(&Cell::BASE));
     }
 
-    /// Two seeds of four settings, and rows that are judged by what the tables say.
+    /// Two seeds of four settings, with rows judged by the tables' contents.
     #[test]
     fn a_short_grid() {
         let given = Given { traces: &[], bar: &Silent };
@@ -151,7 +151,7 @@ mod tests {
                 crate::row::Judged::AtMost => row.measured <= row.expected,
                 _ => row.measured >= row.expected,
             }));
-        // MPEG flow 1 is served ahead of flows 7 and 8 under CBCS, and these wait for longer than anybody under WFQ.
+        // MPEG flow 1 is served ahead of flows 7 and 8 under CBCS, which then wait longer than any flow under WFQ.
         assert!(all.iter().all(|outcome| outcome.mean(0, worst_of_all) > outcome.mean(0, worst_of_flow_1)));
     }
 }

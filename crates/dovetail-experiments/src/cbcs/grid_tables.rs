@@ -23,7 +23,7 @@ fn ratio(ratio: f64) -> String {
     format!("{ratio:.2}")
 }
 
-/// A line a setting; `estimates` are those of the outcomes in turn, where they are not always the same.
+/// A row per setting; `estimates` are those of the outcomes in order, if they differ.
 pub(super) fn every_setting(outcomes: &[Outcome], estimates: Option<&[&str]>) -> Table {
     let mut header = vec!["load", "costs", "arrivals", "output"];
     header.extend(estimates.map(|_| "estimates"));
@@ -46,7 +46,7 @@ pub(super) fn every_setting(outcomes: &[Outcome], estimates: Option<&[&str]>) ->
     table
 }
 
-/// A line for every load, kind of costs, arrivals and output: all settings that have it.
+/// A row for every load, kind of costs, arrivals and output: all settings with that value.
 pub(super) fn by_one_thing(all: &[Outcome]) -> Table {
     let mut header = vec!["settings", "of them"];
     header.extend(["flow 1: ratio", "CBCS wins", "loses", "–", "any flow: ratio", "CBCS wins", "loses", "–"]);
@@ -83,14 +83,13 @@ pub(super) fn by_one_thing(all: &[Outcome]) -> Table {
     table
 }
 
-/// Of the settings with such arrivals, each one's ratio as a dot with its interval, a colour for each load. The axis is
-/// logarithmic.
+/// For settings with such arrivals, each one's ratio as a dot with its interval, a colour per load. The axis is logarithmic.
 pub(super) fn whiskers(all: &[Outcome], arriving: Arriving, of: fn(&RunDelays) -> f64) -> Plot {
     let lines: Vec<(Costs, Output)> =
         COSTS.into_iter().rev().flat_map(|costs| OUTPUTS.map(|output| (costs, output))).collect();
     let labels = lines.iter().map(|(costs, output)| format!("costs {costs}, output {output}")).collect();
     let ticks = [0.5, 0.7, 1.0, 1.4, 2.0].map(|ratio: f64| (ratio, ratio.to_string()));
-    // The same range for all, so that charts can be compared.
+    // The same range for all, so that charts are comparable.
     let ratios = Axis::log("WFQ over CBCS").range(0.4, 2.1).ticks(ticks.into());
     let mut plot = Plot::new(ratios, Axis::names("", labels));
     for (at, load) in LOADS.into_iter().enumerate() {

@@ -1,10 +1,10 @@
-//! What some seeds say of all seeds: means with confidence intervals.
+//! Inference from a few seeds: means with confidence intervals.
 //!
-//! Of n independent values with mean x̄ and standard deviation s, the true mean lies within x̄ ± t·s/√n in 95 % of cases,
-//! t being the 0.975 quantile of Student's distribution with n - 1 degrees of freedom. Ratios are averaged by their
-//! logarithms: then twice as long and half as long cancel, and it makes no difference which of the two is on top.
+//! For n independent values with mean x̄ and standard deviation s, the true mean lies within x̄ ± t·s/√n in 95 % of cases, t
+//! being the 0.975 quantile of Student's distribution with n - 1 degrees of freedom. Ratios are averaged by their logarithms:
+//! then twice as long and half as long cancel, and numerator and denominator can be exchanged.
 
-/// An estimated mean and where the true one lies in 95 % of cases.
+/// An estimated mean, and the interval that contains the true one in 95 % of cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
     pub(super) mean: f64,
@@ -19,7 +19,7 @@ const STUDENT: [f64; 19] = [
 ];
 
 impl Interval {
-    /// The mean of at most 20 values. One value alone says nothing of others.
+    /// The mean of at most 20 values. A single value has an unlimited interval.
     pub(super) fn of_mean(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -31,7 +31,7 @@ impl Interval {
         Self { mean, low: mean - half, high: mean + half }
     }
 
-    /// The geometric mean of at most 20 ratios, all over 0.
+    /// The geometric mean of at most 20 positive ratios.
     pub(super) fn of_ratios(ratios: &[f64]) -> Self {
         let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
         let Self { mean, low, high } = Self::of_mean(&logarithms);
@@ -48,7 +48,7 @@ impl Interval {
     }
 }
 
-/// Where 1 lies to an interval.
+/// Position of an interval relative to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Above,

@@ -4,14 +4,14 @@
 //! | experiment | what |
 //! |---|---|
 //! | Figs. 2 to 4 | how well both estimators predict costs, measured on this machine ([`estimates`]) |
-//! | Table 2 | delay guarantees of two flows, and the delays that they see ([`example`]) |
+//! | Table 2 | delay guarantees of two flows, and their actual delays ([`example`]) |
 //! | Table 4 | each flow's share of CPU and link ([`shares`]) |
 //! | Figs. 6 to 9 | delays of MPEG flow 1 ([`delays`]) |
 //! | Figs. 10 to 13 | utilisation ([`utilisation`]) |
 //! | the grid | worst delays under other loads, costs, arrivals and outputs ([`grid`]) |
 //!
-//! All but the second and the first run the ten flows of Table 3, scenario `cbcs`. Costs are not known beforehand, and
-//! estimates are not settled (`settle=no`), as in the report.
+//! All except the first two use the ten flows of Table 3, scenario `cbcs`. Costs are not known in advance, and estimates are
+//! not settled (`settle=no`), as in the report.
 
 mod cell;
 mod delays;

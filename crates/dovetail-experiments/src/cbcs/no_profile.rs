@@ -1,11 +1,11 @@
-//! Figs. 2 to 4 in a build that measures no network functions.
+//! Figs. 2 to 4 in a build that cannot measure network functions.
 
 use crate::{
     error::Error,
     experiment::{Finding, Given},
 };
 
-/// Says what is missing.
+/// Reports what is missing.
 pub(super) fn left_out(_: &Given<'_>) -> Result<Finding, Error> {
     let why = "it measures network functions, and this build has none: build it with --features profile";
     Err(Error::lacking(why))

@@ -1,4 +1,4 @@
-//! The packets of a run, all of them: every policy is given the same.
+//! All packets of a run in memory, so that every policy gets the same.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(super) struct Flow {
     pub(super) weights: Vec<Weight>,
 }
 
-/// Packets in order of arrival, and what is known of them beforehand.
+/// Packets in order of arrival, with what is known of them in advance.
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     pub(super) resources: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// All that a workload has. Its flows have weights on each resource.
+    /// Reads a whole workload. Its flows must have weights on each resource.
     pub(super) fn of(workload: &mut dyn Workload) -> Result<Self, Error> {
         let (resources, programs) = (workload.resources().to_vec(), workload.programs());
         let mut arrivals = Vec::new();
@@ -43,14 +43,14 @@ impl Packets {
         Ok(Self { resources, flows: (0..flows).map(flow).collect(), programs, arrivals })
     }
 
-    /// The same packets from their beginning, as a workload.
+    /// The same packets from the beginning, as a workload.
     pub(super) fn replay(&self) -> Replay<'_> {
         Replay { packets: self, next: 0 }
     }
 
-    /// The same packets in bursts: each flow's are held until `least` to `most` of them have gathered, every number as
-    /// likely, and then come at one instant. A flow's first burst is cut at a random place, so that not all flows begin
-    /// with a full one.
+    /// The same packets in bursts: each flow's packets are held until `least` to `most` of them (uniformly distributed) have
+    /// accumulated, and then arrive at the same instant. A flow's first burst is cut at a random point, so that not all flows
+    /// begin with a full one.
     pub(super) fn in_bursts(mut self, least: u64, most: u64, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut up_to = |bound: u64| random.next_u64() % bound;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use dovetail_sched::Demand;
 
-    /// Two flows, a packet of each every 10 and 7 ns.
+    /// Two flows, with a packet of each every 10 and 7 ns.
     fn steady(packets: u64) -> Packets {
         let demand = Demand::new(&[Nanos(1), Nanos(1)]).unwrap();
         let of = |flow: u32, gap: u64| {

@@ -1,4 +1,4 @@
-//! Runs of many settings over many seeds, and what is kept of each.
+//! Runs of many settings over many seeds, and their results.
 
 use dovetail_sched::Nanos;
 
@@ -11,29 +11,29 @@ use super::{
 use crate::{error::Error, experiment::Given};
 use dovetail_compare::side_by_side::side_by_side;
 
-/// Of a flow in a run, in seconds.
+/// Results of a flow in a run, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct FlowDelays {
     pub(super) worst: f64,
     pub(super) mean: f64,
-    /// Mean wait before CPU and link.
+    /// Mean wait for CPU and link.
     pub(super) waits: [f64; 2],
-    /// The same of the packet with the worst delay.
+    /// Waits of the packet with the worst delay.
     pub(super) waits_of_worst: [f64; 2],
-    /// What its packets took of CPU and link, all together.
+    /// Total time of its packets on CPU and link.
     pub(super) took: [f64; 2],
 }
 
-/// A run.
+/// Results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RunDelays {
     pub(super) flows: Vec<FlowDelays>,
-    /// How unevenly work comes out of the CPU for the link: the standard deviation over all tenths of a second of the
-    /// seconds of link time that the packets need which leave the CPU in them.
+    /// How unevenly the CPU passes work to the link: the standard deviation, over all tenths of a second, of the seconds of
+    /// link time needed by the packets that leave the CPU in them.
     pub(super) unevenness: f64,
 }
 
-/// Settings with the policies to run in each: estimates are part of a policy's string.
+/// A setting with the policies to run in it: estimates are part of a policy's string.
 pub(super) struct Setting {
     pub(super) cell: Cell,
     pub(super) policies: Vec<String>,
@@ -42,12 +42,12 @@ pub(super) struct Setting {
 /// The results of one setting.
 pub(super) struct Outcome {
     pub(super) setting: Setting,
-    /// By seed, then by policy. All policies of a seed get the same packets.
+    /// By seed, then policy. With the same seed all policies get the same packets.
     pub(super) seeds: Vec<Vec<RunDelays>>,
 }
 
 impl Outcome {
-    /// Some value under the second policy over that under the first.
+    /// The ratio of a value under the second policy to that under the first.
     pub(super) fn ratio(&self, of: impl Fn(&RunDelays) -> f64) -> Interval {
         let ratios: Vec<f64> = self.seeds.iter().map(|runs| of(&runs[1]) / of(&runs[0])).collect();
         Interval::of_ratios(&ratios)
@@ -69,7 +69,7 @@ pub(super) fn worst_of_all(run: &RunDelays) -> f64 {
     run.flows.iter().map(|flow| flow.worst).fold(0.0, f64::max)
 }
 
-/// What is kept of a run of this many flows.
+/// Results of a run with this many flows.
 pub(super) fn delays(trips: &Trips, flows: usize) -> RunDelays {
     let of_flow = |flow: usize| {
         let count = trips.of(flow).count().max(1) as f64;
@@ -86,7 +86,7 @@ pub(super) fn delays(trips: &Trips, flows: usize) -> RunDelays {
     RunDelays { flows: (0..flows).map(of_flow).collect(), unevenness: unevenness(trips) }
 }
 
-/// See [`RunDelays`]; the last tenth, which is not a whole one, is left out.
+/// See [`RunDelays`]; the last, incomplete tenth is omitted.
 fn unevenness(trips: &Trips) -> f64 {
     const TENTH: u64 = 100_000_000;
     let tenth = |trip: &Trip| (trip.end[0].0 / TENTH) as usize;
@@ -140,7 +140,7 @@ mod tests {
         let second =
             FlowDelays { worst: 5.0, mean: 5.0, waits: [1.0, 2.0], waits_of_worst: [1.0, 2.0], took: [1.0; 2] };
         assert_eq!(run.flows, [first, second]);
-        // One of 90 whole tenths, the first two packets' ends, has each a second of link time.
+        // Of 90 whole tenths, the two in which the first two packets leave the CPU have a second of link time each.
         let (mean, squares) = (2.0 / 90.0, 2.0 / 90.0);
         assert!((run.unevenness - f64::sqrt(squares - mean * mean)).abs() < 1e-12);
         assert_eq!((worst_of_flow_1(&run), worst_of_all(&run)), (8.0, 8.0));
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(outcome.mean(1, worst_of_all), 16.0);
     }
 
-    /// The policies differ in nothing but their names, so every ratio is 1 to the last bit: the packets are the same.
+    /// The policies differ only in their names, so every ratio is exactly 1: the packets are the same.
     #[test]
     fn all_policies_get_the_same_packets() {
         let policies = vec!["cbcs".to_owned(); 2];

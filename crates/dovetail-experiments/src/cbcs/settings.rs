@@ -5,19 +5,19 @@ use super::{
     runs::{RunDelays, worst_of_all, worst_of_flow_1},
 };
 
-/// What CPU and link are asked for, in percent.
+/// Loads of CPU and link, in percent.
 pub(super) const LOADS: [u8; 3] = [90, 97, 99];
-/// What packets cost on the CPU.
+/// Costs of packets on the CPU.
 pub(super) const COSTS: [Costs; 4] = [Costs::Exact, Costs::Spread(10), Costs::Spread(40), Costs::Spikes];
-/// How packets come.
+/// How packets arrive.
 pub(super) const ARRIVING: [Arriving; 3] = [Arriving::Constant, Arriving::Poisson, Arriving::Bursts];
-/// What the encoder leaves of its input.
+/// Length of the encoder's output relative to its input.
 pub(super) const OUTPUTS: [Output; 2] = [Output::Encoded, Output::Unchanged];
 
 /// Estimates as in the paper.
 pub(super) const AS_IN_THE_PAPER: &str = "estimator=ses,settle=no";
 
-/// What is compared, what the paper claims of the ratio, and what a claim of being no worse would be.
+/// What is compared, the ratio claimed by the paper, and the threshold of a claim of being no worse.
 pub(super) struct Measure {
     pub(super) what: &'static str,
     pub(super) of: fn(&RunDelays) -> f64,

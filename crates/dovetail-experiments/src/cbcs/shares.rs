@@ -1,4 +1,4 @@
-//! Table 4: how much of the CPU time and of the link time that was used each flow had.
+//! Table 4: each flow's share of the CPU time and of the link time that was used.
 
 use dovetail_sched::Nanos;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 use dovetail_compare::{input::builtin_scenario, table::Table};
 
-/// Shares of what was used, in percent, by [`POLICIES`].
+/// Shares of used time, in percent, by [`POLICIES`].
 const PAPER_CPU: [[f64; 10]; 2] = [
     [12.5578, 14.4871, 12.5578, 11.7728, 12.5578, 8.8342, 7.3671, 5.1494, 7.3603, 7.3557],
     [12.5123, 14.6934, 12.4665, 11.7181, 12.4665, 8.8161, 7.5802, 5.1450, 7.3055, 7.2964],
@@ -22,8 +22,8 @@ const PAPER_LINK: [[f64; 10]; 2] = [
     [0.7004, 8.0814, 0.7004, 8.2223, 0.7004, 12.3462, 13.7166, 14.3954, 20.5685, 20.5685],
     [0.6947, 8.2037, 0.6927, 8.1781, 0.6927, 12.3055, 14.1072, 14.3628, 20.3941, 20.3686],
 ];
-/// How close a share or a utilisation has to be. An MPEG flow sends some 240 packets until then, of four sizes: its
-/// share varies by 0.4 points from seed to seed.
+/// Tolerance for shares and utilisations. An MPEG flow sends some 240 packets of four sizes until then: its share varies by
+/// 0.4 points between seeds.
 const POINTS: f64 = 1.0;
 
 pub(super) fn table4(given: &Given<'_>) -> Result<Finding, Error> {

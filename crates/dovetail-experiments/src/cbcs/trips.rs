@@ -1,4 +1,4 @@
-//! Runs, and where their packets were when.
+//! Runs, with the times of their packets on each resource.
 
 use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
 use dovetail_sim::{Observer, Options, Passage, PipelineMode, Profile, simulate, workload::Workload};
@@ -6,7 +6,7 @@ use dovetail_sim::{Observer, Options, Passage, PipelineMode, Profile, simulate, 
 use super::packets::Packets;
 use crate::{error::Error, experiment::Given};
 
-/// A packet's way over the CPU (0) and the link (1).
+/// A packet's passage over the CPU (0) and the link (1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trip {
     pub(super) flow: usize,
@@ -21,13 +21,13 @@ impl Trip {
         (self.end[1] - self.arrival).as_secs_f64()
     }
 
-    /// How long it waited before a resource, in seconds.
+    /// How long it waited for a resource, in seconds.
     pub(super) fn wait_s(&self, resource: usize) -> f64 {
         let from = if resource == 0 { self.arrival } else { self.end[resource - 1] };
         (self.start[resource] - from).as_secs_f64()
     }
 
-    /// For how much of the time between two instants it had a resource, in seconds.
+    /// How long it occupied a resource between two instants, in seconds.
     fn held_s(&self, resource: usize, from: Nanos, to: Nanos) -> f64 {
         let (start, end) = (self.start[resource].max(from), self.end[resource].min(to));
         (end - start).as_secs_f64()
@@ -39,7 +39,7 @@ impl Trip {
 pub(super) struct Trips(pub(super) Vec<Trip>);
 
 impl Trips {
-    /// Of one flow.
+    /// The trips of one flow.
     pub(super) fn of(&self, flow: usize) -> impl Iterator<Item = &Trip> {
         self.0.iter().filter(move |trip| trip.flow == flow)
     }
@@ -67,7 +67,7 @@ impl Observer for Trips {
     }
 }
 
-/// Sends all packets through a policy, a CPU and a link, with any room between them.
+/// Sends all packets through a policy, a CPU and a link, with unlimited room between them.
 pub(super) fn play(packets: &Packets, policy: &str, given: &Given<'_>) -> Result<Trips, Error> {
     let mut workload = packets.replay();
     let setup = Setup { programs: workload.programs(), ..Setup::new(packets.resources.len(), Limits::UNLIMITED) };

@@ -1,4 +1,4 @@
-//! Figs. 10 to 13: utilisation of CPU and link in every five seconds.
+//! Figs. 10 to 13: utilisation of CPU and link in intervals of five seconds.
 
 use dovetail_sched::Nanos;
 
@@ -19,17 +19,18 @@ use dovetail_compare::{
 const STEP: Nanos = Nanos::from_millis(5_000);
 const STEPS: u64 = 10;
 
-/// The whole run is to be so close to it.
+/// Tolerance for the whole run.
 const POINTS: f64 = 1.0;
-/// And both policies so close to each other in any five seconds. Fair queueing keeps a flow within a packet of its share, so
-/// at each end of an interval each of the ten flows may have had one packet more under the one than under the other: three
-/// with at most 14.2 ms on the link (0.36 of 24,576 bytes at 5 Mbit/s) and seven with 5.3 ms, twice 79 ms of five seconds.
+/// Largest difference between the policies in any five seconds. Fair queueing keeps a flow within a packet of its share, so
+/// at each end of an interval each of the ten flows may have been served one packet more under one policy than under the
+/// other: three with at most 14.2 ms on the link (0.36 of 24,576 bytes at 5 Mbit/s) and seven with 5.3 ms, twice 79 ms of
+/// five seconds.
 const BETWEEN_POLICIES: f64 = 3.2;
 
 pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
     let packets = paper_flows(builtin_scenario(SCENARIO)?.seed)?;
     let mut finding = Finding::default();
-    // By policy and estimator, then by resource, then by step.
+    // By policy and estimator, then resource, then step.
     let mut all: Vec<(String, [Vec<f64>; 2])> = Vec::new();
     for ((policy, name), paper) in POLICIES.into_iter().zip(PAPER_BUSY) {
         for estimator in ["ses", "llsr"] {

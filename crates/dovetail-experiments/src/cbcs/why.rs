@@ -1,9 +1,9 @@
-//! Where the waiting happens, and who pays.
+//! Where packets wait, and which flows pay for it.
 //!
-//! Two things set CBCS apart from a WFQ before each resource: one stamp over both resources instead of the CPU's own,
-//! and packets that cross the link first in, first out. A third policy has only the second: a WFQ for the CPU, and
-//! nothing before the link (`wfq:resource=first`). What it does worse than separate WFQs is the queue before the link;
-//! what CBCS does better than it is the stamp.
+//! CBCS differs from a WFQ in front of each resource in two ways: one stamp over both resources instead of the CPU's own, and
+//! packets that cross the link in FIFO order. A third policy has only the second difference: a WFQ for the CPU, and FIFO for
+//! the link (`wfq:resource=first`). Where it is worse than separate WFQs, the cause is the link's queue; where CBCS is better
+//! than it, the cause is the stamp.
 
 use dovetail_sched::Nanos;
 
@@ -16,7 +16,7 @@ use super::{
 use crate::error::Error;
 use dovetail_compare::table::Table;
 
-/// The paper's setting, and one of each way to differ from it.
+/// The paper's setting, and one for each way to differ from it.
 const EXPLAINED: [Cell; 6] = [
     Cell::BASE,
     Cell { load: 99, ..Cell::BASE },
@@ -26,7 +26,7 @@ const EXPLAINED: [Cell; 6] = [
     Cell { output: Output::Unchanged, ..Cell::BASE },
 ];
 
-/// What the third policy is called.
+/// Name of the third policy.
 const CPU_ONLY: &str = "WFQ, then FIFO";
 
 pub(super) fn settings() -> Vec<Setting> {
@@ -96,8 +96,8 @@ fn waits(outcomes: &[Outcome]) -> Table {
     table
 }
 
-/// Beside what is reserved and asked for, by how much the flow's stamp moves on in a second: what it asks for of each
-/// resource over its weight there.
+/// In addition to the reserved and demanded shares: by how much the flow's stamp advances per second, which is its demand for
+/// each resource over its weight there.
 fn shares(outcome: &Outcome) -> Result<Table, Error> {
     let packets = outcome.setting.cell.packets(0)?;
     let duration_s = outcome.setting.cell.scenario(0)?.duration.unwrap_or(Nanos::from_secs(1)).as_secs_f64();
@@ -142,7 +142,7 @@ mod tests {
     use crate::{cbcs::trips::play, experiment::Given};
     use dovetail_compare::Silent;
 
-    /// The third policy differs from the second in nothing before the link.
+    /// The third policy differs from the second only at the link.
     #[test]
     fn the_third_policy_orders_the_cpu_as_the_second_does() {
         let [setting, ..] = &settings()[..] else { panic!("six settings") };

@@ -1,4 +1,4 @@
-//! A flood of one-packet flows at twice the link's rate, beside long flows.
+//! A flood of one-packet flows at twice the link's rate, together with long flows.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 use dovetail_sim::{Observer, Passage, Profile, network::Network};
@@ -17,10 +17,10 @@ use dovetail_compare::{
 
 const POLICIES: [&str; 6] = ["fifo", "drr", "las", "run2c", "drr-sff:steal=long-first", "drr-sff"];
 
-/// When the flood has been on for ten seconds.
+/// When the flood has lasted ten seconds.
 const FROM: Nanos = Nanos::from_secs(30);
 
-/// The long group's part of the two groups' quanta at a ratio of 2.
+/// The long group's fraction of the two groups' quanta at a ratio of 2.
 const LONG_PART: f64 = 1.0 / 3.0;
 
 pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Error> {
@@ -78,14 +78,14 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Error> {
     })
 }
 
-/// What a long flow got beside the flood.
+/// What a long flow received during the flood.
 struct Beside {
     part_while_waiting: f64,
     mbps: f64,
     link_mbps: f64,
 }
 
-/// The flood beside the traffic `long` alone.
+/// The flood with only the traffic `long` in addition.
 fn beside(long: &str, policy: &str, given: &Given<'_>) -> Result<Beside, Error> {
     let mut network: Network = builtin("drr-sff-flood")?;
     network.traffic.retain(|traffic| traffic.name == "flood" || traffic.name == long);
@@ -100,7 +100,7 @@ fn beside(long: &str, policy: &str, given: &Given<'_>) -> Result<Beside, Error> 
     })
 }
 
-/// Who is sent while a long flow has packets waiting.
+/// Counts which flows are served while a long flow is backlogged.
 struct Watch<'a> {
     // Whether a flow is the long one.
     long: Vec<bool>,

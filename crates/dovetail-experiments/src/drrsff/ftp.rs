@@ -1,4 +1,4 @@
-//! What an unlimited connection gets beside transfers that come and go.
+//! What an unlimited connection receives while transfers come and go.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::NetworkOutcome;
@@ -21,7 +21,7 @@ use dovetail_compare::{
 
 const POLICIES: [&str; 5] = ["fifo", "las", "run2c", "drr-sff", "drr-sff:ratio=1000000"];
 
-/// A window under this part of FIFO's mean is starved.
+/// A window below this fraction of FIFO's mean is starved.
 const STARVED: f64 = 0.05;
 
 pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
@@ -71,19 +71,19 @@ fn finding(setting: Setting, ns3: [f64; 3], given: &Given<'_>) -> Result<Finding
     })
 }
 
-/// When the last transfer begins: until then the load is what it should be.
+/// When the last transfer begins: until then the load is as specified.
 fn arrivals_end(run: &NetworkOutcome) -> Nanos {
     run.transfers.iter().map(|transfer| transfer.begun).fold(Nanos::ZERO, Nanos::max)
 }
 
-/// The FTP's mean rate in each run, in Mbit/s.
+/// The FTP connection's mean rate in each run, in Mbit/s.
 fn means(runs: &Runs) -> Vec<f64> {
     runs.iter()
         .map(|run| Rates::of(&run.streams[0], SLOW_START_S, arrivals_end(run)).mean_mbps.unwrap_or(f64::NAN))
         .collect()
 }
 
-/// How many windows of all runs were starved, in percent.
+/// The percentage of starved windows over all runs.
 fn starved(runs: &Runs, fifo: &Runs) -> f64 {
     let (mut starved, mut all) = (0, 0);
     for (run, mean) in runs.iter().zip(means(fifo)) {

@@ -1,16 +1,16 @@
 //! The figures of the DRR-SFF paper (Sun, Shi, Hu and Liu, *DRR-SFF: a practical scheduling algorithm to improve the
-//! performance of short flows*, ICNS 2007), and the flood that it speaks of and does not measure.
+//! performance of short flows*, ICNS 2007), and the flood that it mentions but does not measure.
 //!
 //! | experiment | what |
 //! |---|---|
 //! | Figs. 5, 6, 7 | times and drops of transfers by size ([`transfers`]) |
 //! | Fig. 9, Fig. 10 | the quantum ratio, and more short flows ([`transfers`]) |
-//! | Figs. 8, 11 | an unlimited connection beside them ([`ftp`]) |
-//! | flood | what a full buffer's rule does under one-packet flows ([`flood`]) |
+//! | Figs. 8, 11 | an unlimited connection together with them ([`ftp`]) |
+//! | flood | the effect of the rule for a full buffer under one-packet flows ([`flood`]) |
 //!
-//! Every figure is over [`paper::SEEDS`] seeds, and every policy meets the same arrivals. A ratio of two policies is taken in
-//! each run; rows judge the median of the runs. Beside the paper's word stands what an independent implementation in ns-3
-//! gave: its TCP has NewReno, SACK and an initial window of ten segments, which the one here has not.
+//! Every figure is over [`paper::SEEDS`] seeds, and every policy meets the same arrivals. Ratios of two policies are computed
+//! per run; rows judge the median over the runs. In addition to the paper's statements, results of an independent
+//! implementation in ns-3 are given: its TCP has NewReno, SACK and an initial window of ten segments, unlike the one here.
 
 mod flood;
 mod ftp;

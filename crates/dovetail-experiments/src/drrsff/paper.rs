@@ -1,7 +1,7 @@
 //! What the paper's experiments have in common.
 
-/// As many as the ns-3 figures are over.
+/// Number of seeds, the same as for the ns-3 figures.
 pub(super) const SEEDS: u64 = 16;
 
-/// How far a median may be from the ns-3 one before a row says so.
+/// By how much a median may differ from the ns-3 one before a row reports it.
 pub(super) const FAR: f64 = 0.15;

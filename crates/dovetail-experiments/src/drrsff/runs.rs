@@ -13,16 +13,16 @@ use super::paper::SEEDS;
 use crate::{error::Error, experiment::Given, once::Once};
 use dovetail_compare::network::{builtin, times::SizeClass};
 
-/// What crosses the network.
+/// The traffic of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Setting {
     /// 4,000 transfers at a load of 0.8.
     Transfers,
     /// The same between hosts of the paper's time.
     Hosts2005,
-    /// And an unlimited connection.
+    /// In addition, an unlimited connection.
     Ftp,
-    /// And so many more short transfers that these carry 40 % of the transfers' bytes.
+    /// In addition, more short transfers, so that these carry 40 % of the transfers' bytes.
     ManyShort,
 }
 
@@ -34,7 +34,7 @@ struct Job {
     seed: u64,
 }
 
-/// A policy's runs, one a seed.
+/// A policy's runs, one per seed.
 pub(super) type Runs = Vec<Arc<NetworkOutcome>>;
 
 /// The runs of each policy in a setting.
@@ -54,7 +54,7 @@ fn make(job: &Job, given: &Given<'_>) -> Result<NetworkOutcome, Error> {
     play(&network(job.setting, job.seed)?, job.policy, &mut (), given)
 }
 
-/// Runs a policy before the network's watched link.
+/// Runs a policy in front of the network's watched link.
 pub(super) fn play<O: Observer>(
     network: &Network,
     policy: &str,
@@ -68,7 +68,7 @@ pub(super) fn play<O: Observer>(
     Ok(outcome)
 }
 
-/// Short transfers' part of the bytes that transfers carry in the special case.
+/// Short transfers' fraction of the transfers' bytes in the special case.
 const MANY: f64 = 0.4;
 
 fn network(setting: Setting, seed: u64) -> Result<Network, Error> {
@@ -89,8 +89,8 @@ fn network(setting: Setting, seed: u64) -> Result<Network, Error> {
     Ok(network)
 }
 
-/// Transfers of the web's sizes, but none over 19 packets, over as long a time as the web's; none in a run whose short
-/// ones carry as much already.
+/// Transfers with sizes like the web's, but none over 19 packets, over the same period; `None` if the short ones of a run
+/// carry that fraction already.
 fn more_short(network: &Network) -> Result<Option<Traffic>, Error> {
     let web = &network.traffic[0];
     let Kind::Transfers { size: Size::Pareto { shape, min, .. }, unit_bytes, arrivals: Arrivals::Load(load), .. } =
@@ -106,7 +106,7 @@ fn more_short(network: &Network) -> Result<Option<Traffic>, Error> {
             short += wire;
         }
     }
-    // short + more is to be MANY of all + more.
+    // short + more must be MANY of all + more.
     let more = (MANY * all - short) / (1.0 - MANY);
     let size = Size::Pareto { shape, min, max: 19.0 };
     let mean_wire = size.mean() * network.transport.wire_bytes(unit_bytes.into()) as f64;

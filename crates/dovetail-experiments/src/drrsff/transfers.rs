@@ -1,4 +1,4 @@
-//! How long transfers take and what they lose, by size.
+//! Durations and losses of transfers, by size.
 
 use dovetail_sim::network::{NetworkOutcome, Transfer};
 
@@ -18,7 +18,7 @@ use dovetail_compare::{
     table::Table,
 };
 
-/// The policies of the paper, and RuN2C, of which it speaks.
+/// The policies of the paper, and RuN2C, which it discusses.
 const POLICIES: [&str; 4] = ["fifo", "las", "run2c", "drr-sff"];
 
 pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
@@ -107,7 +107,7 @@ pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Error> {
     })
 }
 
-/// The quantum ratios of figure 9, and none to speak of.
+/// The quantum ratios of figure 9, and a practically infinite one.
 const RATIOS: [&str; 4] = ["drr-sff:ratio=1", "drr-sff", "drr-sff:ratio=30", "drr-sff:ratio=1000000"];
 
 pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
@@ -168,7 +168,7 @@ fn hosts_2005(given: &Given<'_>) -> Result<String, Error> {
     ))
 }
 
-/// What the ratio is made of: short transfers by how many round trips this TCP needs for them.
+/// Composition of the ratio: short transfers by the number of round trips they need with this TCP.
 fn by_packets(fifo: &Runs, sff: &Runs) -> (String, Table) {
     let mut table = Table::new(&["packets", "FIFO ms", "DRR-SFF ms", "DRR-SFF / FIFO"], 1);
     for (least, most) in [(1, 2), (3, 6), (7, 19)] {
@@ -187,7 +187,7 @@ fn by_packets(fifo: &Runs, sff: &Runs) -> (String, Table) {
     ("Short transfers by packets, median [least..most] over the runs".into(), table)
 }
 
-/// Beside a value of ns-3's: holds within [`FAR`] of it.
+/// A row next to a value from ns-3: holds within [`FAR`] of it.
 pub(super) fn near(what: &str, unit: &'static str, ns3: f64, measured: f64) -> Row {
     Row::new(what, unit, None, ns3, measured, FAR * ns3)
 }
@@ -198,7 +198,7 @@ fn means(runs: &Runs, class: SizeClass) -> Vec<f64> {
     runs.iter().map(|run| mean(run).unwrap_or(f64::NAN)).collect()
 }
 
-/// One policy's over another's, run by run.
+/// The ratio of one policy to another, run by run.
 pub(super) fn ratio(above: &[f64], below: &[f64]) -> Spread {
     Spread::of(above.iter().zip(below).map(|(above, below)| above / below))
 }

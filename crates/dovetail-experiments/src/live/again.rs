@@ -1,4 +1,4 @@
-//! The packets of a trial once more, in the simulator.
+//! Runs the packets of a trial again, in the simulator.
 
 use dovetail_sched::{
     Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight,
@@ -16,14 +16,14 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub flow: u32,
-    /// None for what is not of the trial's traffic, such as questions for addresses.
+    /// `None` for packets that are not part of the trial's traffic, such as address resolution.
     pub class: Option<u16>,
     pub arrival: Nanos,
     pub cpu: [Nanos; 2],
     pub link: [Nanos; 2],
 }
 
-/// The ways of packets that left a box.
+/// The passages of packets that left a middlebox.
 pub(super) fn live(packets: &[Taped]) -> Vec<Way> {
     let way = |packet: &Taped| {
         let passage = packet.passage?;
@@ -33,19 +33,19 @@ pub(super) fn live(packets: &[Taped]) -> Vec<Way> {
     packets.iter().filter_map(way).collect()
 }
 
-/// A packet that arrives.
+/// An arriving packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arriving {
     pub at: Nanos,
     pub flow: u32,
     pub class: Option<u16>,
     pub bytes: u32,
-    /// On CPU and link.
+    /// Times on CPU and link.
     pub times: [Nanos; 2],
 }
 
-/// The packets of a trial. Of one that was dropped it is known what it would have cost if its class counts a given time;
-/// otherwise it is left out.
+/// The packets of a trial. The cost of a dropped packet is known only if its class has a fixed cost; otherwise the packet is
+/// omitted.
 pub(super) fn as_they_arrived(packets: &[Taped], setting: &Setting) -> Result<Vec<Arriving>, Error> {
     let mut arriving = Vec::with_capacity(packets.len());
     for packet in packets {
@@ -59,7 +59,7 @@ pub(super) fn as_they_arrived(packets: &[Taped], setting: &Setting) -> Result<Ve
     Ok(arriving)
 }
 
-/// The ways of packets through the simulator's pipeline with a policy and the classes of a setting.
+/// The passages of packets through the simulator's pipeline with a policy and the classes of a setting.
 pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, setting: &Setting) -> Result<Vec<Way>, Error> {
     let (mut classes, mut arrivals) = (Vec::new(), Vec::with_capacity(packets.len()));
     for packet in packets {
@@ -86,7 +86,7 @@ pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, setting: &Set
 struct Again<'p> {
     resources: Vec<String>,
     arrivals: std::vec::IntoIter<Arrival>,
-    /// Of each flow.
+    /// Class of each flow.
     classes: &'p [Option<u16>],
     setting: &'p Setting,
 }

@@ -1,9 +1,9 @@
-//! Fig. 9 of the ATFQ paper, live: 20 backlogged flows of four functions, five packet sizes each, through a box.
+//! Fig. 9 of the ATFQ paper, live: 20 backlogged flows of four functions, with five packet sizes each, through a middlebox.
 //!
-//! The functions count as what the paper's Table II says of them; packets, queues, clock and order are real. Between CPU
-//! and link there is no place, so that a packet waits on the CPU for the link: with two resources it then leaves when it
-//! leaves the paper's pipeline, in which it does not begin before it can pass. Flows send what they are due in a second at
-//! equal dominant shares, twice as fast, so that all of them have packets waiting until that second is nearly over.
+//! The functions have the costs given in the paper's Table II; packets, queues, clock and order are real. There is no buffer
+//! between CPU and link, so a packet waits on the CPU for the link: with two resources it then leaves at the same time as in
+//! the paper's pipeline, where it does not start before it can pass. Flows send what they are due in a second at equal
+//! dominant shares, but twice as fast, so that all of them are backlogged until that second is nearly over.
 
 use dovetail_sched::{cost::Cost, units::Rate};
 
@@ -28,9 +28,9 @@ const FUNCTIONS: [(&str, u16, &str); 4] = [
 const FRAME_BYTES: [usize; 5] = [200, 400, 600, 800, 1000];
 const RATE: &str = "400Mbps";
 const RATE_BPS: f64 = 400e6;
-/// Utilisation of CPU and link, in per cent.
+/// Utilisation of CPU and link, in percent.
 type Busy = [f64; 2];
-/// Policies with what the paper has, and what an independent implementation came to.
+/// Policies with the paper's results, and those of an independent implementation.
 const POLICIES: [(&str, Option<Busy>, Busy); 4] = [
     ("drfq", Some([86.42, 61.84]), [86.83, 62.12]),
     ("atfq:batch=1", None, [87.07, 62.30]),
@@ -72,7 +72,7 @@ fn setting(policy: &str, flows: &Flows) -> Setting {
     }
 }
 
-/// What each flow is due in a second if all of them have the CPU or the link for equally long, sent in half of it.
+/// What each flow is due in a second if all of them occupy the CPU or the link for the same time, sent in half a second.
 fn flows() -> Result<Flows, Error> {
     let link = Rate::from_bps(RATE_BPS).map_err(Error::broken)?;
     let mut flows = Vec::new();

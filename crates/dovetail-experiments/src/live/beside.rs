@@ -1,4 +1,4 @@
-//! What a trial came to, beside the simulator with the packets that arrived.
+//! Results of a trial next to those of the simulator with the packets that arrived.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,26 +15,26 @@ use super::{
 };
 use crate::{error::Error, experiment::Finding, once::Once, row::Row};
 
-/// How close live and simulated have to be: points of utilisation, per cent of a flow's share, per cent of the latency.
+/// Tolerances between live and simulated: points of utilisation, percent of a flow's share, percent of the latency.
 pub(super) const POINTS: f64 = 2.0;
 pub(super) const SHARE_PERCENT: f64 = 3.0;
 pub(super) const LATENCY_PERCENT: f64 = 10.0;
 
-/// What a run came to.
+/// Results of a run.
 pub(super) struct Came {
     pub makespan_s: f64,
-    /// Of CPU and link, in per cent of the makespan.
+    /// Utilisation of CPU and link, in percent of the makespan.
     pub busy: [f64; 2],
-    /// The same, while all flows had packets waiting.
+    /// The same while all flows were backlogged.
     pub busy_backlogged: [f64; 2],
     median_s: f64,
-    /// The dominant time that each flow had in the first half of the makespan, in seconds.
+    /// The dominant time of each flow in the first half of the makespan, in seconds.
     shares: BTreeMap<u32, f64>,
 }
 
 impl Came {
     pub(super) fn of(ways: &[Way]) -> Self {
-        // Questions for addresses may come long before the traffic.
+        // Address resolution may precede the traffic by a long time.
         let traffic: Vec<_> = ways.iter().filter(|way| way.class.is_some()).collect();
         let begin = traffic.iter().map(|way| way.arrival).min().unwrap_or_default();
         let end = traffic.iter().map(|way| way.link[1]).max().unwrap_or_default();
@@ -60,7 +60,7 @@ fn of(times: [Nanos; 2]) -> Nanos {
     times[1] - times[0]
 }
 
-/// Which part of the time between the two CPU and link were busy, in per cent.
+/// Utilisation of CPU and link between the two times, in percent.
 fn busy(ways: &[Way], begin: Nanos, end: Nanos) -> [f64; 2] {
     [|way: &Way| way.cpu, |way: &Way| way.link].map(|times| {
         let within = |way: &Way| {
@@ -71,7 +71,7 @@ fn busy(ways: &[Way], begin: Nanos, end: Nanos) -> [f64; 2] {
     })
 }
 
-/// From when every flow of the trial has begun until the first has had its last packet.
+/// From when every flow of the trial has begun until the first one's last packet.
 fn busy_while_backlogged(ways: &[Way]) -> [f64; 2] {
     let mut flows = BTreeMap::new();
     for way in ways.iter().filter(|way| way.class.is_some()) {
@@ -84,12 +84,12 @@ fn busy_while_backlogged(ways: &[Way]) -> [f64; 2] {
     if end <= begin { [0.0; 2] } else { busy(ways, begin, end) }
 }
 
-/// Live and simulated, with the same policy and as many places between CPU and link.
+/// Live and simulated, with the same policy and the same number of places between CPU and link.
 pub(super) fn both(setting: &Setting, flows: &Flows) -> Result<[Came; 2], Error> {
     Ok(ways(setting, flows)?.each_ref().map(|ways| Came::of(ways)))
 }
 
-/// The ways of the packets that left, live and simulated. A run that several figures are drawn from is made once.
+/// The passages of packets that left, live and simulated. Runs shared by several figures are made once.
 pub(super) fn ways(setting: &Setting, flows: &Flows) -> Result<Arc<[Vec<Way>; 2]>, Error> {
     static RUNS: Once<(Setting, Flows), [Vec<Way>; 2]> = Once::new();
     let made = RUNS.make(&[(setting.clone(), flows.clone())], |(setting, flows)| {
@@ -101,7 +101,7 @@ pub(super) fn ways(setting: &Setting, flows: &Flows) -> Result<Arc<[Vec<Way>; 2]
     made.into_iter().next().ok_or_else(|| Error::broken("a finished run is missing"))
 }
 
-/// The rows that say whether live and simulated agree.
+/// Rows that check whether live and simulated agree.
 pub(super) fn compare(finding: &mut Finding, policy: &str, here: &Came, there: &Came) {
     for (resource, (here, there)) in ["CPU", "link"].into_iter().zip(here.busy.into_iter().zip(there.busy)) {
         let what = format!("{resource} utilisation, {policy}, live beside simulated");
@@ -112,7 +112,7 @@ pub(super) fn compare(finding: &mut Finding, policy: &str, here: &Came, there: &
     finding.rows.push(Row::new(what, "%", None, 100.0, here.median_s / there.median_s * 100.0, LATENCY_PERCENT));
 }
 
-/// The row that says whether flows had the same of both.
+/// A row that checks whether flows received the same in both.
 pub(super) fn compare_shares(finding: &mut Finding, policy: &str, here: &Came, there: &Came) {
     let apart = |(flow, there): (&u32, &f64)| {
         let here = here.shares.get(flow).copied().unwrap_or_default();
@@ -123,7 +123,7 @@ pub(super) fn compare_shares(finding: &mut Finding, policy: &str, here: &Came, t
     finding.rows.push(Row::at_most(what, "%", None, SHARE_PERCENT, worst));
 }
 
-/// A table without lines.
+/// An empty table.
 pub(super) fn table() -> Table {
     Table::new(
         &[
@@ -144,7 +144,7 @@ pub(super) fn table() -> Table {
 /// Its heading.
 pub(super) const HEADING: &str = "The box on this machine, and the simulator with the packets that arrived there";
 
-/// A line of it.
+/// A row of it.
 pub(super) fn line(policy: &str, here: &Came, there: &Came) -> Vec<String> {
     let pairs = [
         (here.makespan_s, there.makespan_s, 3),

@@ -1,11 +1,11 @@
-//! CBCS-WFQ live, as an active node: three programs in WebAssembly whose costs the box learns while packets pass.
+//! CBCS-WFQ live, as an active node: three WebAssembly programs whose costs the middlebox learns as packets pass.
 //!
-//! The report's modules are not published, so the programs here do nothing but take time: one equally long for every
-//! packet, two in proportion to its length. How long that is on this machine is measured by the box and told to the policy
-//! packet by packet; before that nothing is known but what a few packets took when the program was loaded.
+//! The report's modules are not published, so the programs here only take time: one the same for every packet, two in
+//! proportion to its length. The middlebox measures this time on this machine and reports it to the policy packet by packet;
+//! before that, all that is known is what a few packets took when the program was loaded.
 //!
-//! The same packets with the times that were measured are run by the simulator twice: with a policy that learns, and with
-//! one that is told every packet's cost before it is queued. What a learning box gives to flows has to be what either gives.
+//! The simulator runs the same packets with the measured times twice: with a policy that learns, and with one that knows
+//! every packet's cost before it is queued. What flows receive from the learning middlebox must agree with both.
 
 use dovetail_sched::PolicySpec;
 
@@ -21,7 +21,7 @@ use crate::{
     experiment::{Finding, Given},
 };
 
-/// A program that runs so many rounds for each packet, and for each of its bytes.
+/// A program that runs this many rounds for each packet, and for each of its bytes.
 struct Rounds {
     name: &'static str,
     port: u16,
@@ -40,7 +40,7 @@ const FRAME_BYTES: usize = 800;
 const PACKETS_OF_EACH: u32 = 2000;
 const RATE: u32 = 4000;
 
-/// Learning policies with those that are told.
+/// Learning policies, with their counterparts that know all costs.
 const POLICIES: [(&str, &str); 2] = [("cbcs:estimator=ses", "cbcs"), ("drfq:estimator=ses", "drfq")];
 
 pub(super) fn table4(_: &Given<'_>) -> Result<Finding, Error> {
@@ -49,7 +49,7 @@ pub(super) fn table4(_: &Given<'_>) -> Result<Finding, Error> {
         let bytes = wat::parse_str(program.text()).map_err(Error::broken)?;
         std::fs::write(folder.path().join(format!("{}.wasm", program.name)), bytes).map_err(Error::broken)?;
     }
-    // Half a CPU is too little for all of it, so that flows wait.
+    // Half a CPU is too little for all of the traffic, so that flows wait.
     let more = format!("[cpu]\nshare = 0.5\n[programs]\nfolder = \"{}\"\n", folder.path().display());
     let flow =
         |port| Flow { port, frame_bytes: FRAME_BYTES, rate: RATE, packets: PACKETS_OF_EACH, pace: Pace::Constant };
@@ -85,7 +85,7 @@ fn setting(policy: &str, more: &str) -> Setting {
 }
 
 impl Rounds {
-    /// As text of WebAssembly. Each round needs the one before, so that none can be left out.
+    /// As WebAssembly text. Each round depends on the one before, so that none can be optimised away.
     fn text(&self) -> String {
         let Self { per_packet, per_byte, .. } = self;
         format!(

@@ -1,8 +1,7 @@
-//! TCP connections of the kernel's from one namespace to another: transfers that begin when they are told to, and one that
-//! never ends.
+//! TCP connections of the kernel from one namespace to another: transfers that begin at given times, and one that never ends.
 //!
-//! A transfer's first eight bytes say which it is. Its time is from before its SYN until its receiver has the last byte, by
-//! one clock; its sender keeps the connection until then, so that the kernel does not give it up as an orphan.
+//! A transfer's first eight bytes are its number. Its duration is from before its SYN until its receiver has the last byte,
+//! by one clock; its sender keeps the connection until then, so that the kernel does not drop it as an orphan.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -19,26 +18,26 @@ use dovetail_netns::Namespace;
 use dovetail_sched::Nanos;
 use dovetail_sim::network::{NetworkOutcome, Stream, Transfer};
 
-/// Where receivers listen.
+/// The port of receivers.
 const PORT: u16 = 5001;
-/// What threads of connections need: hardly anything, and there may be hundreds.
+/// Stack size of connections' threads: they need hardly any, and there may be hundreds.
 const STACK_BYTES: usize = 128 << 10;
-/// What a connection that never ends says it is.
+/// The number of a connection that never ends.
 const ENDLESS: u64 = u64::MAX;
 const NUMBER_BYTES: usize = 8;
 
-/// What is to be sent.
+/// The transfers to make.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// When each transfer begins, counted from the run's beginning, and its bytes: in order of beginning.
+    /// When each transfer begins, counted from the beginning of the run, and its bytes, in order of beginning.
     pub transfers: Vec<(Nanos, u64)>,
-    /// Whether a connection that never ends is beside them.
+    /// Whether there is also a connection that never ends.
     pub endless: bool,
     /// How long to wait for the rest after the last has begun.
     pub patience: Duration,
 }
 
-/// What receivers saw.
+/// What receivers observed.
 struct Heard {
     began: Instant,
     ended: Vec<Mutex<Option<Instant>>>,
@@ -46,7 +45,7 @@ struct Heard {
     stream: Mutex<Vec<u64>>,
 }
 
-/// Sends what is planned, and returns when all of it has arrived, or patience ends. `far` is an address of `to`.
+/// Performs the plan, and returns when everything has arrived, or patience ends. `far` is an address of `to`.
 pub(super) fn run(plan: &Plan, from: &Namespace, to: &Namespace, far: Ipv4Addr) -> io::Result<NetworkOutcome> {
     let listener = to.within(|| TcpListener::bind((far, PORT)))?;
     let heard = Arc::new(Heard {
@@ -62,7 +61,7 @@ pub(super) fn run(plan: &Plan, from: &Namespace, to: &Namespace, far: Ipv4Addr) 
     });
     let begun = from.within(|| send(plan, far, &heard, &is_over));
     is_over.store(true, Relaxed);
-    // So that the one who accepts looks whether it is over.
+    // Wakes the accepting thread, so that it checks whether the run is over.
     let _ = from.within(|| TcpStream::connect((far, PORT)));
     let _ = accepting.join();
     Ok(outcome(plan, &begun?, &heard))
@@ -96,7 +95,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().stack_size(STACK_BYTES).spawn(work).map(drop)
 }
 
-/// Begins transfers in the namespace of this thread, and waits; when each began.
+/// Begins transfers in this thread's namespace, and waits; returns when each began.
 fn send(plan: &Plan, far: Ipv4Addr, heard: &Arc<Heard>, is_over: &Arc<AtomicBool>) -> io::Result<Vec<Option<Nanos>>> {
     let begun: Arc<Vec<Mutex<Option<Nanos>>>> = Arc::new(plan.transfers.iter().map(|_| Mutex::default()).collect());
     if plan.endless {
@@ -108,7 +107,7 @@ fn send(plan: &Plan, far: Ipv4Addr, heard: &Arc<Heard>, is_over: &Arc<AtomicBool
         let (begun, heard) = (begun.clone(), heard.clone());
         spawn(move || {
             *locked(&begun[number]) = Some(Nanos::from(heard.began.elapsed()));
-            // One that fails does not end, and counts as that.
+            // A transfer that fails does not end, and counts as unfinished.
             drop(connected(far).and_then(|stream| transfer(stream, number as u64, bytes)));
         })?;
     }
@@ -119,7 +118,7 @@ fn send(plan: &Plan, far: Ipv4Addr, heard: &Arc<Heard>, is_over: &Arc<AtomicBool
     Ok(begun.iter().map(|begun| *locked(begun)).collect())
 }
 
-/// A SYN is lost like any other packet, and then sent again by the kernel.
+/// A lost SYN is retransmitted by the kernel, like any other packet.
 fn connected(far: Ipv4Addr) -> io::Result<TcpStream> {
     TcpStream::connect((far, PORT))
 }
@@ -156,7 +155,7 @@ fn accept(listener: &TcpListener, heard: &Arc<Heard>, is_over: &AtomicBool) -> i
             return Ok(());
         }
         let heard = heard.clone();
-        // A connection that breaks off is a transfer that has not ended.
+        // An aborted connection is an unfinished transfer.
         spawn(move || drop(receive(stream, &heard)))?;
     }
 }

@@ -1,11 +1,12 @@
-//! Figs. 5 and 8 of the DRR-SFF paper, live: transfers of the kernel's own TCP over a link of 3 Mbit/s, under each policy; and
-//! an unlimited connection beside them. The paper has simulations only.
+//! Figs. 5 and 8 of the DRR-SFF paper, live: transfers of the kernel's own TCP over a link of 3 Mbit/s, under each policy;
+//! and an unlimited connection together with them. The paper has only simulations.
 //!
-//! One host on each side of a box, which is the router before the narrow link: the link's rate, 50 packets before it, and 50 ms
-//! each way. Hosts are set as the scenario's, and transfers have its sizes and begin when its do, but a quarter as many. The
-//! simulator runs the same with access links as fast as the lab's, which have no rate.
+//! There is one host on each side of a middlebox, which is the router in front of the narrow link: it has the link's rate, a
+//! queue of 50 packets, and 50 ms of delay each way. Hosts are configured as in the scenario, and transfers have its sizes
+//! and start times, but there are a quarter as many. The simulator runs the same with access links as fast as the lab's,
+//! which have no rate.
 //!
-//! Labs run side by side, each in namespaces of its own: at this rate a box hardly needs a processor.
+//! Labs run side by side, each in separate namespaces: at this rate a middlebox hardly needs a processor.
 
 use std::time::Duration;
 
@@ -36,23 +37,23 @@ use crate::{
     spread::Spread,
 };
 
-/// Runs of each policy, each with transfers of its own; the same for every policy.
+/// Runs of each policy, each with different transfers; the same for every policy.
 const SEEDS: u64 = 8;
-/// Transfers of a run: a quarter of the paper's.
+/// Transfers per run: a quarter of the paper's.
 const TRANSFERS: u32 = 1000;
-/// Labs at once.
+/// Number of parallel labs.
 const AT_ONCE: usize = 8;
-/// How often a run is tried, if the machine keeps its box from running.
+/// How often a run is tried if the machine delays its middlebox.
 const TRIES: usize = 3;
-/// The part of a run that the machine may take from its box.
+/// The fraction of a run by which the machine may delay its middlebox.
 const MOST_LATE: f64 = 0.01;
-/// How long transfers may take after the last has begun: the largest alone takes half a minute.
+/// How long transfers may take after the last has begun: the largest takes half a minute even without others.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How close live and simulated have to be, as a part.
+/// Relative tolerance between live and simulated.
 const CLOSE: f64 = 0.10;
-/// What a frame has beside its packet.
+/// Overhead of a frame over its packet.
 const ETHERNET_BYTES: u32 = 14;
-/// A window under this part of FIFO's mean is starved.
+/// A window below this fraction of FIFO's mean is starved.
 const STARVED: f64 = 0.05;
 
 const POLICIES: [&str; 4] = ["fifo", "drr", "las", "drr-sff"];
@@ -134,7 +135,7 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
 const REMARK: &str = "Live transfers are of the kernel's TCP between namespaces, times from the SYN to the last byte. Ratios are \
                       taken in each pair of runs, which have the same transfers; rows judge their medians.";
 
-/// A policy's runs, one a seed.
+/// A policy's runs, one per seed.
 type Runs = Vec<NetworkOutcome>;
 
 /// The mean time of a class in each run, in seconds.
@@ -148,18 +149,18 @@ fn ratio(above: &[f64], below: &[f64]) -> Spread {
     Spread::of(above.iter().zip(below).map(|(above, below)| above / below))
 }
 
-/// When the last transfer begins: until then the load is what it should be.
+/// When the last transfer begins: until then the load is as specified.
 fn arrivals_end(run: &NetworkOutcome) -> Nanos {
     run.transfers.iter().map(|transfer| transfer.begun).max().unwrap_or_default()
 }
 
-/// The FTP's mean rate in each run, in Mbit/s.
+/// The FTP connection's mean rate in each run, in Mbit/s.
 fn ftp(runs: &Runs) -> Vec<f64> {
     let mean = |run: &NetworkOutcome| Rates::of(run.streams.first()?, SLOW_START_S, arrivals_end(run)).mean_mbps;
     runs.iter().map(|run| mean(run).unwrap_or(f64::NAN)).collect()
 }
 
-/// How many windows of ten seconds of all runs were starved, in percent.
+/// The percentage of starved windows of ten seconds over all runs.
 fn starved(runs: &Runs, fifo: &Runs) -> f64 {
     let (mut starved, mut all) = (0, 0);
     for (run, mean) in runs.iter().zip(ftp(fifo)) {
@@ -196,7 +197,7 @@ fn by_policy(runs: Vec<NetworkOutcome>) -> [Runs; POLICIES.len()] {
     by_policy
 }
 
-/// The paper's network with fewer transfers, and hosts whose own links have no rate to speak of.
+/// The paper's network with fewer transfers, and hosts whose own links are practically unlimited.
 fn network(scenario: &str, seed: u64) -> Result<Network, Error> {
     let mut network = builtin(scenario)?;
     network.seed = seed;
@@ -215,7 +216,7 @@ fn network(scenario: &str, seed: u64) -> Result<Network, Error> {
     Ok(network)
 }
 
-/// A run with real connections: those of the simulated one.
+/// A run with real connections: the same as the simulated ones.
 fn live(network: &Network, policy: &str, simulated: &NetworkOutcome, number: usize) -> Result<NetworkOutcome, Error> {
     let mut kept = Vec::new();
     for _ in 0..TRIES {
@@ -228,7 +229,7 @@ fn live(network: &Network, policy: &str, simulated: &NetworkOutcome, number: usi
     Err(Error::lacking(format!("the machine is too busy: in each of {TRIES} runs it kept the box waiting: {kept}")))
 }
 
-/// A run, or in which way the machine was too busy for it.
+/// A run, or the reason why the machine was too busy for it.
 fn live_once(
     network: &Network,
     policy: &str,
@@ -268,14 +269,14 @@ fn live_once(
     })
 }
 
-/// Sets a host up as the network's are. What a connection learnt is not to be the next one's.
+/// Configures a host like the network's. Connections must not inherit cached metrics of earlier ones.
 fn set_up(host: &Namespace, network: &Network) -> Result<(), NetnsError> {
     let tcp = &network.transport.tcp;
     tool("ip", &format!("-n {} link set {HOST_INTERFACE} mtu {}", host.name(), network.transport.mtu_bytes))?;
     let congestion = match tcp.congestion {
         Congestion::Reno => "reno",
         Congestion::Bbr => "bbr",
-        // Linux's own, and that of scenarios that name none.
+        // Linux's default, and that of scenarios that name none.
         _ => "cubic",
     };
     host.set("ipv4/tcp_congestion_control", congestion)?;
@@ -283,14 +284,14 @@ fn set_up(host: &Namespace, network: &Network) -> Result<(), NetnsError> {
     host.set("ipv4/tcp_no_metrics_save", "1")
 }
 
-/// A box before the network's narrow link. All of the path is there: half of a round trip each way.
+/// A middlebox in front of the network's narrow link. It includes the whole path's delay: half a round trip each way.
 fn settings(network: &Network, policy: &str) -> String {
     let link = &network.links[network.watched];
     let path: Nanos = one_way(network);
-    // The box's packets are frames.
+    // The middlebox's packets are frames.
     let mtu = f64::from(network.transport.mtu_bytes);
     let rate = link.rate.bps() * (mtu + f64::from(ETHERNET_BYTES)) / mtu;
-    // A packet that waits for nothing but the link is beside them.
+    // One less, since one packet waits for the link outside these queues.
     let packets = link.limits.packets.unwrap_or(1).saturating_sub(1).max(1);
     format!(
         "policy = \"{policy}\"\n[link]\nrate = \"{:.3}kbps\"\ndelay = \"{}us\"\nbuffer_packets = 0\n\
@@ -300,7 +301,7 @@ fn settings(network: &Network, policy: &str) -> String {
     )
 }
 
-/// How long a packet is in flight without queues: a host's link, the narrow one, and a host's link.
+/// Time of a packet in flight without queues: a host's link, the narrow one, and a host's link.
 fn one_way(network: &Network) -> Nanos {
     let watched = &network.links[network.watched];
     let of_host =
@@ -320,7 +321,7 @@ mod tests {
         assert_eq!(one_way(&network), Nanos::from_millis(50));
         let text = LabSpec::default().box_section() + &settings(&network, "drr-sff");
         let config = Config::parse(&text).unwrap();
-        // A full frame takes what a full packet takes there.
+        // A full frame takes as long as a full packet there.
         let full = config.link.time(1054).as_f64();
         assert!((full / network.links[network.watched].rate.nanos_for(1040.0) - 1.0).abs() < 1e-6, "{full}");
         assert_eq!((config.delay, config.queues.packets), (Nanos::from_millis(50), 49));

@@ -1,20 +1,20 @@
-//! Field trials: experiments again, with real packets through the box on this machine.
+//! Field trials: experiments with real packets through the middlebox on this machine.
 //!
-//! A trial builds a lab of network namespaces, runs the box in it with the policy in question, sends the experiment's
-//! traffic by UDP, and keeps every packet's way through the box. The simulator then runs the very packets that arrived, and
-//! has to say the same.
+//! A trial builds a lab of network namespaces, runs the middlebox in it with the policy in question, sends the experiment's
+//! traffic by UDP, and records every packet's passage through the middlebox. The simulator then runs the packets that
+//! arrived, and must give the same results.
 //!
 //! | file | what |
 //! |---|---|
-//! | `trial` | one run: lab, box, traffic |
-//! | `tape` | every packet's way, as the box told it |
+//! | `trial` | one run: lab, middlebox, traffic |
+//! | `tape` | every packet's passage, as reported by the middlebox |
 //! | `again` | the same packets in the simulator |
-//! | `setting`, `traffic` | how the box is set up, and what is sent |
-//! | `beside` | what both came to, side by side |
-//! | `windows` | what flows had of CPU and link in each part of a run |
+//! | `setting`, `traffic` | the middlebox's configuration, and the traffic |
+//! | `beside` | the results of both, side by side |
+//! | `windows` | what flows received of CPU and link in each part of a run |
 //! | `tradeoff` | Table 2 and Figs. 3 to 6 of the trade-off paper |
 //! | `atfq` | Fig. 9 of the ATFQ paper |
-//! | `cbcs` | CBCS-WFQ with programs whose costs the box learns |
+//! | `cbcs` | CBCS-WFQ with programs whose costs the middlebox learns |
 //! | `drrsff`, `connections` | Figs. 5 and 8 of the DRR-SFF paper, with the kernel's TCP |
 
 mod again;
@@ -33,7 +33,7 @@ mod windows;
 
 use crate::experiment::MakeFinding;
 
-/// The trials there are, by the experiment's name.
+/// The available trials, by the experiment's name.
 pub(crate) const TRIALS: &[(&str, MakeFinding)] = &[
     ("tradeoff-table2", tradeoff::table2),
     ("tradeoff-fig3", tradeoff::fig3),

@@ -1,4 +1,4 @@
-//! Every packet's way through a box.
+//! Records every packet's passage through a middlebox.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,16 +14,16 @@ use super::setting::Setting;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taped {
     pub flow: u32,
-    /// Its class, as the trial's setting counts them.
+    /// Its class, by index in the trial's setting.
     pub class: Option<u16>,
     pub bytes: u32,
     pub arrival: Nanos,
     pub link: Nanos,
-    /// Its way, if it left.
+    /// Its passage, if it left.
     pub passage: Option<Passage>,
 }
 
-/// Packets in the order in which they arrived. Clones share them.
+/// Packets in order of arrival. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
     packets: Arc<Mutex<Vec<Taped>>>,
@@ -31,7 +31,7 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// One that grows no more while it has fewer packets than this: to copy it takes the box longer than it may be late.
+    /// A tape that does not reallocate below this number of packets: copying it would delay the middlebox for too long.
     pub(super) fn new(setting: &Setting, packets: usize) -> Self {
         Self { packets: Arc::new(Mutex::new(Vec::with_capacity(packets))), setting: Arc::new(setting.clone()) }
     }

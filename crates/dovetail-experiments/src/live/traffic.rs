@@ -24,25 +24,25 @@ pub(super) struct Flow {
     pub port: u16,
     /// Bytes of each frame.
     pub frame_bytes: usize,
-    /// Packets in a second.
+    /// Packets per second.
     pub rate: u32,
-    /// Packets in all.
+    /// Total number of packets.
     pub packets: u32,
-    /// When it sends them.
+    /// Its timing.
     pub pace: Pace,
 }
 
-/// When a flow sends.
+/// Timing of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Pace {
-    /// At equal distances.
+    /// Equally spaced.
     Constant,
-    /// At times that are drawn with this seed: those of a Poisson process that came to so many.
+    /// Random times drawn with this seed: those of a Poisson process with this total.
     Random(u64),
 }
 
 impl Flow {
-    /// How many packets are sent after so many rounds.
+    /// How many packets are due after a number of rounds.
     fn due(&self) -> Due {
         match self.pace {
             Pace::Constant => Due::Constant { rate: self.rate, packets: self.packets },
@@ -62,7 +62,7 @@ impl Flow {
     }
 }
 
-/// How many packets of a flow are sent after so many rounds.
+/// How many packets of a flow are due after a number of rounds.
 enum Due {
     Constant {
         rate: u32,
@@ -83,18 +83,18 @@ impl Due {
     }
 }
 
-/// Flows that begin together.
+/// Flows that begin at the same time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Flows(pub Vec<Flow>);
 
 impl Flows {
-    /// Packets of all flows.
+    /// Number of packets of all flows.
     pub(super) fn packets(&self) -> usize {
         self.0.iter().map(|flow| flow.packets as usize).sum()
     }
 
-    /// Sends from one namespace to another until all is sent: in rounds of a millisecond, in which each flow sends its part.
-    /// False when it took over a fifth longer than it should.
+    /// Sends all packets from one namespace to another, in rounds of a millisecond, in each of which each flow sends what is
+    /// due. False if it took over a fifth longer than it should.
     pub(super) fn send(&self, from: &Namespace, to: Ipv4Addr) -> io::Result<bool> {
         const ROUND: Duration = Duration::from_millis(1);
         let sockets = from.within(|| {
@@ -105,7 +105,8 @@ impl Flows {
             };
             self.0.iter().map(socket).collect::<io::Result<Vec<_>>>()
         })?;
-        // As the box does: what else runs on this machine is no part of the trial. Without the right to it, it is tried as it is.
+        // Like the middlebox: other processes on this machine are not part of the trial. Without permission, go on
+        // regardless.
         let _ = setpriority_process(None, -20);
         let due: Vec<_> = self.0.iter().map(Flow::due).collect();
         let longest = self.0.iter().map(|flow| flow.frame_bytes).max().unwrap_or_default();
@@ -116,7 +117,7 @@ impl Flows {
             let mut is_over = true;
             for ((flow, due), socket) in self.0.iter().zip(&due).zip(&sockets) {
                 for _ in due.after(round - 1)..due.after(round) {
-                    // A full queue of the sending side is no loss of the box's: it is tried again.
+                    // A full queue of the sending side is not a loss at the middlebox: try again.
                     while let Err(wrong) = socket.send(&payload[..flow.frame_bytes - HEADERS]) {
                         if !matches!(wrong.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused) {
                             return Err(wrong);

@@ -1,4 +1,4 @@
-//! One run of a box with real packets.
+//! One run of a middlebox with real packets.
 
 use std::{
     net::UdpSocket,
@@ -22,18 +22,18 @@ use super::{
 };
 use crate::error::Error;
 
-/// What a run came to.
+/// Results of a run.
 pub(super) struct Trial {
-    /// Every packet, in the order of arrival.
+    /// Every packet, in order of arrival.
     pub packets: Vec<Taped>,
 }
 
-/// How often a run is tried, if the machine keeps the box from running.
+/// How often a run is tried if the machine delays the middlebox.
 const TRIES: usize = 10;
-/// How long a box may need after the traffic has ended.
+/// How long a middlebox may take after the traffic has ended.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends `flows` through a box.
+/// Sends `flows` through a middlebox.
 pub(super) fn run(setting: &Setting, flows: &Flows) -> Result<Trial, Error> {
     let mut kept = Vec::new();
     for _ in 0..TRIES {
@@ -46,23 +46,23 @@ pub(super) fn run(setting: &Setting, flows: &Flows) -> Result<Trial, Error> {
     Err(Error::lacking(format!("the machine is too busy: in each of {TRIES} runs it kept the box waiting: {kept}")))
 }
 
-/// A run, or in which way the machine was too busy for it.
+/// A run, or the reason why the machine was too busy for it.
 fn run_once(setting: &Setting, flows: &Flows) -> Result<Result<Trial, String>, Error> {
     let spec = LabSpec { name: "dovetail-trial".into(), ..LabSpec::default() };
     let lab = Lab::up(&spec).map_err(|wrong| match wrong {
         LabError::NotRoot | LabError::Namespace(_) => Error::lacking(wrong),
         wrong => Error::broken(wrong),
     })?;
-    // A box at real-time priority that spins is kept from running for 50 ms a second, for what else wants to run; what a
-    // sleep is late makes no difference, since CPU and link are settled at their own times.
+    // At real-time priority, a middlebox that spins is suspended for 50 ms per second in favour of other processes. Late
+    // wake-ups do not matter, since CPU and link are settled at their own times.
     let text = format!("{}wait = \"sleep\"\n{}", spec.box_section(), setting.text());
     let config = Config::parse(&text).map_err(Error::broken)?;
-    // Some frames are not of the traffic, such as those that ask for addresses.
+    // Some frames are not part of the traffic, such as address resolution.
     let tape = Tape::new(setting, flows.packets() + 1000);
     let watch = Box::new(tape.clone());
     let running = Spawned::start(config, |live| live.watch(watch)).map_err(Error::lacking)?;
     let far = spec.outside[0];
-    // Sockets that nobody reads: without them each datagram is answered.
+    // Sockets that are never read: without them each datagram would be answered with an error.
     let sinks = lab.namespace(Place::Outside).within(|| {
         let mut ports: Vec<_> = flows.0.iter().map(|flow| flow.port).collect();
         ports.sort_unstable();
@@ -87,8 +87,8 @@ fn run_once(setting: &Setting, flows: &Flows) -> Result<Result<Trial, String>, E
     })
 }
 
-/// Waits until all packets that arrived have left or were dropped, and no more arrive. A few may have been lost on their
-/// way to the box: the kernel's queue between two processors has 1,000 places.
+/// Waits until all packets that arrived have left or were dropped, and no more arrive. A few may have been lost on the way to
+/// the middlebox: the kernel's queue between two processors has 1,000 places.
 fn until_all_left(control: &Control) -> Result<Status, Error> {
     const LOOK: Duration = Duration::from_millis(300);
     let until = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! What flows had of CPU and link in each part of a run.
+//! What flows received of CPU and link in each part of a run.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use super::again::Way;
 /// Parts of equal length, the first of which begins with the trial's traffic.
 pub(super) struct Windows {
     width: Nanos,
-    /// How long CPU and link were busy in each.
+    /// Busy time of CPU and link in each.
     busy: [Vec<Nanos>; 2],
-    /// How long each flow of the trial had the resource that it needs most, and its class.
+    /// Time of each flow of the trial on its dominant resource, and its class.
     dominant: BTreeMap<u32, (Option<u16>, Vec<Nanos>)>,
 }
 
@@ -33,19 +33,19 @@ impl Windows {
         windows
     }
 
-    /// How busy CPU (0) or link (1) was in each part, in per cent.
+    /// Utilisation of CPU (0) or link (1) in each part, in percent.
     pub(super) fn utilisation(&self, resource: usize) -> Vec<f64> {
         self.busy[resource].iter().map(|busy| busy.as_f64() / self.width.as_f64() * 100.0).collect()
     }
 
-    /// Each flow's class, and its dominant shares, one of each part, 0 to 1.
+    /// Each flow's class, and its dominant share in each part, 0 to 1.
     pub(super) fn shares(&self) -> impl Iterator<Item = (Option<u16>, Vec<f64>)> {
         let share = |had: &Nanos| had.as_f64() / self.width.as_f64();
         self.dominant.values().map(move |(class, had)| (*class, had.iter().map(share).collect()))
     }
 }
 
-/// Adds the time from one moment to another to the parts that it is in.
+/// Distributes the time between two instants over the parts that contain it.
 fn spread(parts: &mut [Nanos], begin: Nanos, width: Nanos, [from, to]: [Nanos; 2]) {
     let [from, to] = [from, to].map(|at| at.0.saturating_sub(begin.0));
     for (at, part) in parts.iter_mut().enumerate().skip((from / width.0) as usize) {
@@ -69,7 +69,7 @@ mod tests {
         };
         let ways = [way(1, [100, 130], [130, 140]), way(2, [130, 150], [150, 190])];
         let windows = Windows::of(&ways, Nanos(20), 4);
-        // CPU from 0 to 50, link from 30 to 40 and from 50 to 90, of which 10 are beyond.
+        // CPU from 0 to 50, link from 30 to 40 and from 50 to 90, of which 10 are beyond the end.
         assert_eq!(windows.utilisation(0), [100.0, 100.0, 50.0, 0.0]);
         assert_eq!(windows.utilisation(1), [0.0, 50.0, 50.0, 100.0]);
         let shares: Vec<_> = windows.shares().map(|(_, shares)| shares).collect();

@@ -1,4 +1,4 @@
-//! Equations 4 to 6: a batch of `m` requests with responses of the same length, `W+` of which fill the link.
+//! Equations 4 to 6: a batch of `m` requests with responses of equal length, `W+` of which fill the link.
 //!
 //! ```text
 //! ordinary   T = m·L/C                                                                              (4)
@@ -6,7 +6,7 @@
 //!            Ts = ((m - m mod W+)·W+·L/C + (m mod W+)²·L/C) / m                                     (6)
 //! ```
 //!
-//! The policy itself runs in an ideal link: all that is outstanding shares it evenly.
+//! The policy itself runs on an ideal link: all outstanding responses share it equally.
 
 use crate::{
     error::Error,
@@ -23,7 +23,7 @@ const WINDOWS: [u32; 4] = [4, 8, 12, 20];
 const MOST: u32 = 60;
 
 pub(super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {
-    // Four responses at once take a second, as in the paper's example.
+    // Four parallel responses take a second, as in the paper's example.
     let [msf_rs, ordinary] = [Some(4), None].map(|window| mean_in_ideal_link(12, window));
     let mut rows = vec![
         Row::new("12 requests, W+ = 4: MSF-RS", "s", Some(2.0), 2.0, msf_rs?, 1e-6),
@@ -73,11 +73,11 @@ fn ratio(requests: u32, window: u32) -> f64 {
     (queued + served) / m
 }
 
-/// Units of a response, and of the link in a second: four responses take a second together.
+/// Units of a response, and of the link per second: four responses take a second together.
 const UNITS: u64 = 1_000_000;
 const RATE: f64 = 4_000_000.0;
 
-/// The mean time, in seconds, that a batch spends at a gateway before an ideal link; `window` `None` is the ordinary one.
+/// The mean time, in seconds, of a batch at a gateway in front of an ideal link; with `window` `None`, at the ordinary one.
 fn mean_in_ideal_link(requests: u32, window: Option<u32>) -> Result<f64, Error> {
     let policy = window.map_or_else(|| "none".to_owned(), |window| format!("msf-rs:window={window},period=1000s"));
     let setup = RequestSetup { rate: RATE, ..RequestSetup::for_bytes(RATE) };
@@ -95,7 +95,7 @@ fn mean_in_ideal_link(requests: u32, window: Option<u32>) -> Result<f64, Error> 
         if outstanding.is_empty() {
             return Ok(sum_s / f64::from(requests));
         }
-        // All that is outstanding began together and is as long: it ends together.
+        // All outstanding responses began together and have the same length, so they end together.
         now_s += outstanding.len() as f64 * UNITS as f64 / RATE;
         let now = Nanos::from_f64(now_s * 1e9);
         for request in outstanding {

@@ -1,9 +1,9 @@
-//! Table 3: the CPU time of a gateway whose users always ask for more than the link carries, with scheduling and without.
+//! Table 3: the CPU time of a gateway whose users always demand more than the link carries, with and without scheduling.
 //!
-//! The paper's two are one program, Squid, with and without MSF-RS. So beside Squid as it comes, this program is measured
-//! under `none`, which lets every request through at once: that row against it says what scheduling takes or saves, and a
-//! row against Squid what another program does. Squid is measured twice, which says how much is noise. CPU time is that of
-//! processes in user and system mode for each megabyte that users received.
+//! In the paper both are the same program, Squid, with and without MSF-RS. Here, in addition to unmodified Squid, this
+//! program is measured under `none`, which forwards every request at once: a row compared with that one shows what scheduling
+//! costs or saves, and a row compared with Squid shows the effect of another program. Squid is measured twice, which shows
+//! the noise. CPU time is that of processes in user and system mode per megabyte received by users.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ use dovetail_compare::table::{Table, figure};
 
 const GATEWAYS: [Gateway; 5] =
     [Gateway::Squid, Gateway::Ours("none"), Gateway::Ours("msf-rs"), Gateway::Ours("grants"), Gateway::Squid];
-/// How far Squid may be from itself, in percent.
+/// Tolerated difference between the two measurements of Squid, in percent.
 const NOISE: f64 = 10.0;
 const CLASSES: usize = 10;
 
-/// A link of the table: its rate, packets that its queue holds (150 ms of full ones), and the paper's CPU seconds of Squid
-/// and of MSF-RS with ten classes.
+/// A link of the table: its rate, its queue in packets (150 ms of full ones), and the paper's CPU seconds of Squid and of
+/// MSF-RS with ten classes.
 struct Capacity {
     mbps: u32,
     buffer_packets: u32,
@@ -58,11 +58,11 @@ pub(super) fn table3(given: &Given<'_>) -> Result<Finding, Error> {
     };
     let jobs: Vec<Job> =
         CAPACITIES.iter().flat_map(|capacity| GATEWAYS.map(|gateway| job(capacity, gateway))).collect();
-    // One after another, as what runs beside takes caches and so time.
+    // One after another, since parallel runs compete for caches and so affect the times.
     finding(&measured(&jobs, 1, given)?)
 }
 
-/// Of the runs of each gateway at each capacity.
+/// From the runs of each gateway at each capacity.
 fn finding(made: &[Measured]) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let header =

@@ -1,9 +1,9 @@
-//! Table 2: how long users wait at a real gateway, Squid's mean latency beside MSF-RS's.
+//! Table 2: how long users wait at a real gateway; Squid's mean latency and MSF-RS's.
 //!
-//! The paper's field trial has a list of URLs that an enterprise's users asked for and servers in the Internet. Here users ask
-//! in open loop at 0.9 of the link, so that order matters (Fig. 9 says why), for responses of the paper's simulated sizes from
-//! servers 10 to 250 ms away. A request counts from the moment it is wanted to its last byte, and with its age when it
-//! was not answered.
+//! The paper's field trial uses a list of URLs requested by an enterprise's users, and servers in the Internet. Here users
+//! send requests in open loop at 0.9 of the link, so that order matters (Fig. 9 explains why), for responses of the paper's
+//! simulated sizes from servers 10 to 250 ms away. A request counts from the moment the response is wanted to its last byte,
+//! and with its age if it was not answered.
 
 use dovetail_bed::{BedSpec, LoadSpec, Measured};
 
@@ -34,14 +34,14 @@ pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
     };
     let jobs: Vec<Job> =
         GATEWAYS.into_iter().flat_map(|gateway| (1..=SEEDS).map(move |seed| job(gateway, seed))).collect();
-    // Real time, most of it idle: all at once.
+    // Real time, most of it idle: run all at once.
     let made = measured(&jobs, jobs.len(), given)?;
     let runs: Vec<&[Measured]> = made.chunks(SEEDS as usize).collect();
     let [squid, msf_rs, grants] = runs[..] else { return Err(Error::broken("a finished run is missing")) };
     Ok(finding(squid, msf_rs, grants))
 }
 
-/// Of the runs of each gateway, in the order of their seeds.
+/// From the runs of each gateway, in the order of their seeds.
 fn finding(squid: &[Measured], msf_rs: &[Measured], grants: &[Measured]) -> Finding {
     let paper = (PAPER_MS[1] / PAPER_MS[0] - 1.0) * 100.0;
     let all = || [squid, msf_rs, grants].into_iter().flatten();
@@ -104,7 +104,7 @@ fn finding(squid: &[Measured], msf_rs: &[Measured], grants: &[Measured]) -> Find
     }
 }
 
-/// A gateway's change against another's on the same requests, in percent: the median over the seeds.
+/// The change of one gateway relative to another on the same requests, in percent: the median over the seeds.
 fn change(runs: &[Measured], others: &[Measured], value: fn(&Measured) -> f64) -> f64 {
     Spread::of(runs.iter().zip(others).map(|(run, other)| (value(run) / value(other) - 1.0) * 100.0)).median
 }

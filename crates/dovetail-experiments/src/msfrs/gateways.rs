@@ -1,4 +1,4 @@
-//! Gateways to measure on a real link: Squid as it comes, and this program.
+//! Gateways to measure on a real link: unmodified Squid, and this program.
 
 use std::{
     env, fmt, fs, io,
@@ -10,12 +10,12 @@ use dovetail_bed::{Bed, BedSpec, LoadSpec, Measured, Proxy, Site, check};
 use crate::{error::Error, experiment::Given};
 use dovetail_compare::side_by_side::side_by_side_on;
 
-/// Who serves users.
+/// The gateway that serves users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gateway {
-    /// Without a cache, otherwise as it comes.
+    /// Without a cache, otherwise with defaults.
     Squid,
-    /// This program under a policy of requests.
+    /// This program under a request policy.
     Ours(&'static str),
 }
 
@@ -33,12 +33,12 @@ impl fmt::Display for Gateway {
 pub(super) struct Job {
     pub(super) gateway: Gateway,
     pub(super) bed: BedSpec,
-    /// One for each class of the testbed.
+    /// One per class of the testbed.
     pub(super) weights: Vec<u32>,
     pub(super) load: LoadSpec,
 }
 
-/// Says what this machine lacks for such runs.
+/// Reports the requirements for such runs that this machine lacks.
 pub(super) fn possible() -> Result<(), Error> {
     let elsewhere = "it is measured on a real link, not simulated";
     check().map_err(|error| Error::lacking(format!("{error} ({elsewhere})")))?;
@@ -52,7 +52,7 @@ pub(super) fn possible() -> Result<(), Error> {
     }
 }
 
-/// Each job's run, so many at once, in beds of their own.
+/// Makes each job's run, `at_once` of them in parallel, in separate testbeds.
 pub(super) fn measured(jobs: &[Job], at_once: usize, given: &Given<'_>) -> Result<Vec<Measured>, Error> {
     side_by_side_on(at_once, jobs, |job| {
         let measure = || {
@@ -78,7 +78,7 @@ fn ours(site: &Site, policy: &str, weights: &[u32]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Classes by the addresses that the testbed gives their users.
+/// Classes by the addresses that the testbed assigns to their users.
 fn our_settings(site: &Site, policy: &str, weights: &[u32]) -> String {
     let mut settings = format!(
         "[proxy]\n\
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(said, [(Some(4), Some("10.0.1.0/24")), (Some(1), Some("10.0.2.0/24"))]);
     }
 
-    /// The testbed, Squid and what is read off them, on a small scale; skipped where one is missing.
+    /// The testbed, Squid, and the measurements from them, on a small scale; skipped if one is missing.
     #[test]
     fn squid_serves_all_users_twice_alike() {
         if let Err(why) = possible() {

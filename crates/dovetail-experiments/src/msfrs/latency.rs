@@ -1,10 +1,10 @@
-//! Fig. 9: how long users wait. The paper's -23 % does not come out, and this says why.
+//! Fig. 9: how long users wait. The paper's -23 % is not reproduced, and this explains why.
 //!
-//! Who keeps `N` requests outstanding, thinking `Z` in between, waits `N/X - Z` on average whatever the order (Little),
-//! `X` being how many a second the link carries. So a closed loop's mean says how much of the link was wasted, not how
-//! well it was scheduled. The paper's 8.83 s and 6.76 s at `Z` = 5 s differ by 18 % in `X`: that is what an ordinary
-//! gateway's drops cost there. In open loop order matters: processor sharing is good for short responses among long
-//! ones, first come first served is not, and a window makes the one into the other.
+//! A user who keeps `N` requests outstanding, thinking `Z` in between, waits `N/X - Z` on average in whatever order (Little),
+//! `X` being how many requests per second the link carries. A closed loop's mean therefore shows how much of the link was
+//! wasted, not how well it was scheduled. The paper's 8.83 s and 6.76 s at `Z` = 5 s differ by 18 % in `X`: that is what an
+//! ordinary gateway's drops cost there. In open loop order matters: processor sharing is good for short responses among long
+//! ones, first come first served is not, and a window turns the former into the latter.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ const PAPER: [f64; 2] = [6.76, 8.83];
 
 const OPEN_LOADS: [u32; 2] = [90, 120];
 
-/// A gateway's change against the ordinary one in the same run, in percent: the median over the runs.
+/// The change of a gateway relative to the ordinary one in the same run, in percent: the median over the runs.
 fn change(runs: &[Arc<Made>], ordinary: &[Arc<Made>], value: fn(&Made) -> f64) -> f64 {
     let change = |(made, ordinary): (&Arc<Made>, &Arc<Made>)| (value(made) / value(ordinary) - 1.0) * 100.0;
     Spread::of(runs.iter().zip(ordinary).map(change)).median
 }
 
-/// Over all requests that count: one that has no answer yet has waited as long as it is old.
+/// Over all requests that count: an unanswered one counts with its age.
 fn mean(made: &Made) -> f64 {
     let ended = made.outcome.ended;
     let waits = counted(&made.network, &made.outcome).map(|one| one.took().unwrap_or(ended - one.wanted).as_secs_f64());
@@ -194,21 +194,21 @@ fn closed(given: &Given<'_>) -> Result<(Table, Vec<Row>), Error> {
 const LOOPS: f64 = 120.0;
 const THINK_S: f64 = 5.0;
 
-/// From the middle of the run on, when there are no new users.
+/// From the middle of the run on, when no new users start.
 fn late(made: &Made) -> impl Iterator<Item = &Exchange> {
     let half = Nanos(made.outcome.ended.0 / 2);
     let exchanges = made.outcome.access.iter().flat_map(|access| &access.exchanges);
     exchanges.filter(move |one| one.ended.is_none_or(|ended| ended >= half))
 }
 
-/// N/X - Z with what was answered in the second half.
+/// N/X - Z for requests answered in the second half.
 fn little_s(made: &Made) -> f64 {
     let half = made.outcome.ended.as_secs_f64() / 2.0;
     let answered = late(made).filter(|one| one.ended.is_some()).count();
     LOOPS / (answered as f64 / half) - THINK_S
 }
 
-/// The mean of what was answered in the second half or not at all, those with their age.
+/// The mean over requests answered in the second half or not at all, the latter with their age.
 fn seen_s(made: &Made) -> f64 {
     let waits = late(made).map(|one| one.took().unwrap_or(made.outcome.ended - one.wanted).as_secs_f64());
     let (sum, count) = waits.fold((0.0, 0.0), |(sum, count), took| (sum + took, count + 1.0));

@@ -4,15 +4,15 @@
 //! | experiment | what |
 //! |---|---|
 //! | Fig. 5 | equations 4 to 6, and the policy in an ideal link ([`analytic`]) |
-//! | Figs. 8, 10 | who gets how much ([`shares`]) |
-//! | Fig. 9 | latency, and why it does not come out ([`latency`]) |
-//! | Figs. 11, 12 | the window, and the utilisation that it aims at ([`window`]) |
+//! | Figs. 8, 10 | bandwidth of each class ([`shares`]) |
+//! | Fig. 9 | latency, and why it is not reproduced ([`latency`]) |
+//! | Figs. 11, 12 | the window, and its target utilisation ([`window`]) |
 //! | Table 1 | unrequested traffic ([`crossing`]) |
 //! | Table 2 | latency at real gateways ([`field`]) |
 //! | Table 3 | their CPU time ([`cpu`]) |
 //!
-//! The network is `scenarios/msfrs.toml`, but for Tables 2 and 3, which are measured: Squid and this program as gateways on a
-//! real narrow downlink between network namespaces ([`gateways`]). `grants` runs beside what the paper compares.
+//! The network is `scenarios/msfrs.toml`, except for Tables 2 and 3, which are measured: Squid and this program as gateways
+//! on a real narrow downlink between network namespaces ([`gateways`]). `grants` is run in addition to the paper's policies.
 
 mod analytic;
 #[cfg(feature = "bed")]

@@ -1,4 +1,4 @@
-//! The runs that the figures are drawn from.
+//! The runs behind the figures.
 
 use std::sync::Arc;
 
@@ -14,20 +14,21 @@ use dovetail_compare::network::{
     users::{Figures, LinkLoad},
 };
 
-/// What users do.
+/// Behaviour of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Setting {
-    /// Always more to ask, in all classes; but from 200 s to 600 s none of gold, and from 400 s to 600 s none of silver.
+    /// All classes are always backlogged; except gold from 200 s to 600 s, and silver from 400 s to 600 s.
     Phases,
-    /// Ask, think, ask again.
+    /// Request, think, request again.
     Thinking { equal: bool },
-    /// Ask at random, so often that the link is asked for this many percent of what it can carry.
+    /// Requests at random, with a load of this many percent of the link's capacity.
     Open { percent: u32, equal: bool },
-    /// Always more to ask, with this many users of gold.
+    /// Always backlogged, with this many users of gold.
     Users(u32),
     /// Gold and silver every second and bronze every ten, and from 500 s to 1000 s only bronze.
     Sparse,
-    /// Ask, think, ask again, while this many unrequested kbit/s come and go, this many seconds each.
+    /// Request, think, request again, while this many unrequested kbit/s alternate between on and off, this many seconds
+    /// each.
     Crossed { kbps: u32, seconds: u64 },
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Job {
     pub(super) seed: u64,
 }
 
-/// What came of it.
+/// Results of a run.
 pub(super) struct Made {
     pub(super) network: Network,
     pub(super) outcome: NetworkOutcome,
@@ -78,11 +79,11 @@ fn make(job: &Job, given: &Given<'_>) -> Result<Made, Error> {
     Ok(Made { network, outcome, load, figures })
 }
 
-/// Requests that each user keeps where there is always more to ask.
+/// Requests that each always backlogged user keeps outstanding.
 const BACKLOG: u32 = 6;
 /// The mean of the published sizes, exp(9.357 + 1.318²/2).
 const MEAN_BYTES: u64 = 27_656;
-/// How long open arrivals last, and how long after them everything is to be answered.
+/// How long open arrivals last, and how long after them all requests are to be answered.
 const OPEN: Nanos = Nanos::from_secs(150);
 const DRAINED: Nanos = Nanos::from_secs(450);
 
@@ -139,7 +140,7 @@ fn network(setting: Setting, seed: u64) -> Result<Network, Error> {
     Ok(network)
 }
 
-/// Packets of the others' size at a constant rate, on and off from when it is first off.
+/// Packets of the same size as the others' at a constant rate, alternating between off and on, first off.
 fn bursts(like: &Traffic, from: usize, to: usize, kbps: u32, seconds: u64, until: Nanos) -> Vec<Traffic> {
     const BYTES: u32 = 1040;
     let gap = Nanos::from_f64(f64::from(BYTES) * 8e6 / f64::from(kbps));
@@ -190,7 +191,7 @@ pub(super) fn median(runs: &[Arc<Made>], value: impl Fn(&Made) -> f64) -> f64 {
     Spread::of(runs.iter().map(|made| value(made))).median
 }
 
-/// The least, the median and the most of the runs' values, in words; nothing where a run has none.
+/// The minimum, the median and the maximum of the runs' values, in words; empty if a run has none.
 pub(super) fn spread(runs: &[Arc<Made>], digits: usize, value: impl Fn(&Made) -> f64) -> String {
     let values: Vec<f64> = runs.iter().map(|made| value(made)).collect();
     if values.iter().any(|value| value.is_nan()) { "–".to_owned() } else { Spread::of(values).to_decimals(digits) }

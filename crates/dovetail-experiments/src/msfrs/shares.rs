@@ -1,4 +1,4 @@
-//! Figs. 8 and 10: who gets how much.
+//! Figs. 8 and 10: the bandwidth of each class.
 
 use super::runs::{Made, Setting, median, runs, spread};
 use crate::{
@@ -15,15 +15,15 @@ use dovetail_compare::{
 };
 
 const SEEDS: u64 = 3;
-/// After a class stops or begins, its last responses and the window's first period.
+/// Covers a class's last responses and the window's first period after it stops or begins.
 const SETTLING_S: usize = 20;
-/// How far a ratio may be from that of the weights.
+/// Largest deviation of a ratio from that of the weights.
 const TOLERANCE: f64 = 0.05;
 
 const GATEWAYS: [&str; 4] = ["msf-rs", "grants", "none", "drr"];
 const PHASES: [(usize, usize); 4] = [(0, 200), (200, 400), (400, 600), (600, 800)];
 
-/// What each class got in a phase, in kbit/s.
+/// Rate of each class in a phase, in kbit/s.
 fn rates(made: &Made, phase: usize) -> [f64; 3] {
     let (from, to) = PHASES[phase];
     let classes = made.outcome.access.as_ref().map(|access| access.classes.as_slice()).unwrap_or_default();
@@ -51,13 +51,14 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
             near(format!("{gateway}: gold / bronze, gold back"), paper(4.0), 4.0, at(3, 0, 2)),
             near(format!("{gateway}: silver / bronze, gold back"), paper(2.0), 2.0, at(3, 1, 2)),
         ]);
-        // The idle share is handed on: the link stays full though only bronze asks, and others have their last responses.
+        // The idle share is redistributed: the link stays full though only bronze sends requests, and others have their last
+        // responses.
         let goodput = |made: &Made| made.network.goodput_bytes_per_s() * 8.0 / 1e3;
         let used = median(runs, |made| rates(made, 2).iter().sum::<f64>() / goodput(made) * 100.0);
         let what = format!("{gateway}: the link's goodput used while only bronze has requests");
         rows.push(Row::at_least(what, "%", None, 95.0, used));
     }
-    // Without differentiation all classes get alike, but for what they happen to ask for.
+    // Without differentiation all classes get the same, apart from differences in their requests.
     let [none, drr] = [2, 3].map(|at| median(&all[at], |made| share(made, 0, 0, 2)));
     rows.push(Row::new("none: gold / bronze, all backlogged", "", None, 1.0, none, 0.2));
     rows.push(Row::new("drr: gold / bronze, all backlogged, as under none", "", None, none, drr, 0.05));
@@ -98,7 +99,7 @@ fn over_time_by_class(made: &Made) -> Plot {
 const USERS: [u32; 6] = [4, 8, 12, 16, 20, 24];
 const COUNTING: [&str; 3] = ["msf-rs", "msf-rs:users=ignore", "grants"];
 
-/// What a user of a class got over what one of bronze did.
+/// The rate of a user of a class over that of a user of bronze.
 fn per_user(made: &Made, class: usize) -> f64 {
     let rate = |at: usize| made.figures.classes[at].kbps / made.figures.classes[at].users as f64;
     rate(class) / rate(2)
@@ -124,7 +125,7 @@ pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
             ]);
             let without = gateway.contains("ignore");
             if without && users > 4 {
-                // The class as a whole gets what its weight says, to be divided by all its users.
+                // The class as a whole gets the share of its weight, to be divided among all its users.
                 let expected = 4.0 * 4.0 / f64::from(users);
                 rows.push(Row::at_most(
                     format!("{gateway}, {users} users: gold / bronze, a user"),

@@ -1,4 +1,4 @@
-//! Figs. 11 and 12: the window, and the utilisation that it aims at.
+//! Figs. 11 and 12: the window, and its target utilisation.
 
 use super::runs::{Job, Made, Setting, made, median, runs};
 use crate::{
@@ -15,7 +15,7 @@ use dovetail_compare::{
 };
 use dovetail_sched::Nanos;
 
-/// A figure of the scheduler's own, second by second.
+/// One of the scheduler's own figures, second by second.
 fn notes<'a>(made: &'a Made, name: &'a str) -> impl Iterator<Item = (Nanos, f64)> + 'a {
     let notes = made.outcome.access.iter().flat_map(|access| &access.notes);
     notes.filter_map(move |(at, figures)| {
@@ -27,7 +27,7 @@ fn notes<'a>(made: &'a Made, name: &'a str) -> impl Iterator<Item = (Nanos, f64)
 pub(super) fn fig11(given: &Given<'_>) -> Result<Finding, Error> {
     let all = runs(Setting::Sparse, &["msf-rs"], 1, given)?;
     let run = all.first().and_then(|runs| runs.first()).ok_or_else(|| Error::broken("a finished run is missing"))?;
-    // From when the last responses of the busy time are through.
+    // Starts when the last responses of the busy period have ended.
     let quiet = (Nanos::from_secs(530), Nanos::from_secs(1000));
     let window = |(least, most): (f64, f64), (_, value): (Nanos, f64)| (least.min(value), most.max(value));
     let in_quiet = notes(run, "window").filter(|(at, _)| *at >= quiet.0 && *at < quiet.1);

@@ -12,7 +12,7 @@ use crate::{
 };
 use dovetail_compare::report::plot::{Axis, Plot, Series};
 
-/// Guarantees that leave room for the schedule of Fig. 1b: flow 2's part of it, 9/25, is 0.6 of its fair share of 3/5.
+/// Guarantees that permit the schedule of Fig. 1b: flow 2's part of it, 9/25, is 0.6 of its fair share of 3/5.
 const EFFICIENT: [f64; 2] = [0.6, 0.1];
 
 pub(super) fn fig1(given: &Given<'_>) -> Result<Finding, Error> {
@@ -46,7 +46,7 @@ pub(super) fn fig1(given: &Given<'_>) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-/// What a flow had of its dominant resource.
+/// A flow's share of its dominant resource.
 fn share(run: &Watch, flow: usize) -> f64 {
     let seconds = 0..run.makespan().as_secs_f64().ceil() as usize;
     let served: f64 = seconds.map(|second| run.flows[flow].share(second)).sum();

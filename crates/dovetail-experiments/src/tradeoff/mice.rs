@@ -1,5 +1,4 @@
-//! Fig. 6: three elephants and three mice. A flow that needs little is served at once, however little fairness is
-//! guaranteed.
+//! Fig. 6: three elephants and three mice. A flow with small demand is served at once, however little fairness is guaranteed.
 
 use super::{
     paper::{ALPHAS, MODULES},
@@ -14,7 +13,7 @@ use crate::{
 };
 use dovetail_compare::report::plot::{Axis, Plot};
 
-/// This many times lower a mouse's latency has to be; "two orders of magnitude", says the paper.
+/// By what factor a mouse's latency must be lower; the paper says "two orders of magnitude".
 pub(crate) const TIMES_LOWER: f64 = 50.0;
 
 pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {

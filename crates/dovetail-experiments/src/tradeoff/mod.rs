@@ -7,7 +7,7 @@
 //! | Table 2, Figs. 3 and 4 | 60 flows, nothing dropped ([`testbed`]) | `tradeoff-table2` |
 //! | Fig. 5 | the same with queues of 200 packets ([`queues`]) | `tradeoff-table2` |
 //! | Fig. 6 | elephants and mice ([`mice`]) | `tradeoff-fig6` |
-//! | Figs. 7 to 9 | captures, modules by chance ([`trace`]) | `tradeoff-trace` where there is no capture |
+//! | Figs. 7 to 9 | captures, with random modules ([`trace`]) | `tradeoff-trace` if there is no capture |
 
 mod example;
 pub(crate) mod mice;

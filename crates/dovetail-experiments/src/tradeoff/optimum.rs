@@ -1,14 +1,15 @@
-//! What the fluid gives to kinds of flows that are always backlogged: theorem 3 of the paper, by hand.
+//! Rates of the fluid for kinds of flows that are always backlogged: theorem 3 of the paper, computed directly.
 //!
-//! Packets of kind `k` need `(c_k, l_k)` of CPU and link over their dominant time, `n_k` flows are of it. With the fair
-//! share `d = 1 / max(sum n_k c_k, sum n_k l_k)` and every flow guaranteed `alpha d`, there remain of the resources
+//! Packets of kind `k` take `(c_k, l_k)` of CPU and link over their dominant time, and there are `n_k` flows of it. With the
+//! fair share `d = 1 / max(sum n_k c_k, sum n_k l_k)` and `alpha d` guaranteed to every flow, what remains of the resources
+//! is
 //!
 //! ```text
 //! mu_c = 1 - alpha d sum n_k c_k        mu_l = 1 - alpha d sum n_k l_k
 //! ```
 //!
-//! for the kind with the largest ratio c/l and the one with the smallest: both, so that nothing remains, or one of them
-//! if the other's part would be negative.
+//! which goes to the kind with the largest ratio c/l and the one with the smallest: to both, so that nothing remains, or to
+//! one of them if the other's part would be negative.
 
 use dovetail_sched::Nanos;
 
@@ -34,13 +35,13 @@ impl Kind {
 pub(crate) struct Optimum {
     /// The fair dominant share.
     pub(crate) fair: f64,
-    /// The dominant share of a flow of each kind, if flows of a kind take turns with the bonus.
+    /// The dominant share of a flow of each kind, if flows of a kind take turns receiving the bonus.
     pub(crate) shares: Vec<f64>,
     /// Utilisation of CPU and link.
     pub(crate) utilisation: [f64; 2],
 }
 
-/// The optimum over `kinds`, which are not empty.
+/// The optimum over `kinds`, which must not be empty.
 pub(super) fn optimum(kinds: &[Kind], alpha: f64) -> Optimum {
     let sums =
         kinds.iter().fold([0.0, 0.0], |[cpu, link], kind| [cpu + kind.flows * kind.cpu, link + kind.flows * kind.link]);
@@ -91,7 +92,7 @@ mod tests {
         near(greedy.shares[0], 24.0 / 25.0);
         near(greedy.shares[1], 9.0 / 25.0);
         near(greedy.utilisation[1], 1.0);
-        // Between them the bonus is flow 0's alone: case 1, what is left of the CPU.
+        // In between, the bonus is flow 0's alone: case 1, what is left of the CPU.
         let between = optimum(&kinds, 0.9);
         near(between.shares[1], 0.54);
         near(between.utilisation[0], 1.0);

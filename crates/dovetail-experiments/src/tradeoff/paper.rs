@@ -6,5 +6,5 @@ pub(crate) const ALPHAS: [f64; 7] = [1.0, 0.95, 0.9, 0.85, 0.7, 0.6, 0.5];
 /// The modules of the testbed.
 pub(crate) const MODULES: [&str; 3] = ["checking", "monitoring", "ipsec"];
 
-/// Utilisations are to be met within this many points.
+/// Tolerance of utilisations, in points.
 pub(crate) const POINTS: f64 = 1.5;

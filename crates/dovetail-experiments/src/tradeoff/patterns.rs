@@ -1,9 +1,9 @@
-//! Which modules the flows of a trace get, so that a pattern of traffic comes out.
+//! Assigns modules to the flows of a trace so that a given traffic pattern results.
 //!
-//! The paper deals one of three modules to each flow by chance and sorts the results by the total times that it asks of
-//! CPU and link. Which ratio that is on average depends on the packets' sizes and on the modules' chances. Here
-//! forwarding and monitoring are equally likely, and IPsec is as likely as it has to be for the mean ratio `R` to lie in
-//! the middle of the pattern: with `C_m` the CPU time if all traffic went through module `m`, and `L` the link's,
+//! The paper randomly assigns one of three modules to each flow and sorts the results by the total demand for CPU and link.
+//! The mean ratio of the demands depends on the packets' sizes and on the modules' probabilities. Here forwarding and
+//! monitoring are equally likely, and the probability of IPsec is chosen so that the mean ratio `R` lies in the middle of the
+//! pattern: with `C_m` the CPU time if all traffic went through module `m`, and `L` the link's,
 //!
 //! ```text
 //! p C_ipsec + (1 - p) (C_forwarding + C_monitoring) / 2 = R L        R = 3/2, 1, 2/3
@@ -16,7 +16,7 @@ use dovetail_sim::workload::{Class, ClassSet};
 use super::replay::{Offered, module_of, scramble};
 use crate::error::Error;
 
-/// What the traffic asks for most.
+/// The resource that the traffic demands most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
     CpuBound,
@@ -26,13 +26,13 @@ pub(super) enum Pattern {
 
 pub(super) const PATTERNS: [Pattern; 3] = [Pattern::CpuBound, Pattern::LinkBound, Pattern::Balanced];
 
-/// One resource is asked for this many times as much as the other, where the traffic is bound by it.
+/// If traffic is bound by a resource, the demand for it is at least this many times the other's.
 const BOUND: f64 = 1.2;
 
-/// So many draws that miss, and the pattern is taken not to occur.
+/// After this many unsuccessful draws the pattern is considered not to occur.
 const MOST_DRAWS: u64 = 1000;
 
-/// The modules' places in the scenario.
+/// Indices of the modules in the scenario.
 const FORWARDING: usize = 0;
 const MONITORING: usize = 1;
 const IPSEC: usize = 2;
@@ -46,7 +46,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern of traffic that asks for so much CPU time over link time.
+    /// The pattern of traffic with this ratio of CPU time to link time.
     fn of(ratio: f64) -> Self {
         if ratio > BOUND {
             Self::CpuBound
@@ -66,16 +66,16 @@ impl Pattern {
     }
 }
 
-/// A dealing of modules.
+/// An assignment of modules.
 #[derive(Debug, Clone)]
 pub(super) struct Draw {
     pub(super) classes: ClassSet,
     pub(super) seed: u64,
-    /// Seconds that the traffic asks of CPU and link.
+    /// Demand for CPU and link, in seconds.
     pub(super) asked: [f64; 2],
 }
 
-/// `count` draws of a pattern, fewer if it does not occur, and the chance of IPsec.
+/// `count` draws of a pattern, or fewer if it does not occur, and the probability of IPsec.
 pub(super) fn draws(
     pattern: Pattern,
     classes: &ClassSet,
@@ -113,7 +113,7 @@ fn chance_of_ipsec(pattern: Pattern, classes: &ClassSet, offered: &Offered) -> f
     if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Seconds that a draw asks of CPU and link.
+/// A draw's demand for CPU and link, in seconds.
 fn asked(classes: &ClassSet, offered: &Offered, seed: u64) -> Result<[f64; 2], Error> {
     let mut sum = [0.0, 0.0];
     for (flow, &(packets, bytes)) in offered.flows.iter().enumerate() {
@@ -125,7 +125,7 @@ fn asked(classes: &ClassSet, offered: &Offered, seed: u64) -> Result<[f64; 2], E
     Ok(sum)
 }
 
-/// Nanoseconds of CPU and link for packets that go through a module. Costs are linear, so a mean packet will do.
+/// Nanoseconds of CPU and link for packets that go through a module. Costs are linear, so a mean packet suffices.
 fn time(classes: &ClassSet, module: usize, packets: u64, bytes: u64) -> [f64; 2] {
     let mut means = classes.mean_ns(module as u16, bytes as f64 / packets as f64);
     [(); 2].map(|()| means.next().unwrap_or(0.0) * packets as f64)

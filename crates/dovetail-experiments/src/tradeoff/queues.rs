@@ -1,4 +1,4 @@
-//! Fig. 5: the testbed with queues of 200 packets, so that packets are dropped and makespans say nothing.
+//! Fig. 5: the testbed with queues of 200 packets, so that packets are dropped and makespans are not comparable.
 
 use super::{
     paper::{ALPHAS, MODULES},
@@ -13,10 +13,10 @@ use crate::{
 };
 use dovetail_compare::report::plot::{Along, Axis, Plot, Series};
 
-/// Packets of a flow that may wait.
+/// Limit of queued packets per flow.
 pub(crate) const QUEUE: u32 = 200;
 
-/// All flows send in these seconds.
+/// Seconds in which all flows send.
 const SENDING: std::ops::Range<usize> = 0..10;
 
 pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
@@ -58,7 +58,7 @@ pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
         finding.rows.push(Row::at_least(what, "", None, 0.99, jain(&shares)));
     }
     let fair = testbed.optimum(1.0).fair;
-    // The bound is on a service in seconds, the share one over ten of them.
+    // The bound is a service in seconds; the share is over ten of them.
     let shortfall = testbed.shortfall_s() / SENDING.len() as f64;
     for (alpha, run) in ALPHAS.into_iter().zip(runs) {
         let shares: Vec<f64> = run.flows.iter().map(|flow| flow.mean_share(SENDING)).collect();
@@ -99,14 +99,14 @@ fn charts(finding: &mut Finding, runs: &[std::sync::Arc<Watch>], cpu: &[Moments]
     finding.charts.push(chart("Fig. 5c", "The share of packets that were at most so late.", plot));
 }
 
-/// Means times `scale`, each with a whisker of its standard deviation.
+/// Means times `scale`, each with a whisker of one standard deviation.
 pub(super) fn with_deviations(name: &str, x: Vec<f64>, moments: &[Moments], scale: f64) -> Series {
     let ends = moments.iter().map(|of| [of.mean() - of.deviation(), of.mean() + of.deviation()].map(|end| end * scale));
     let means = moments.iter().map(|moments| moments.mean() * scale).collect();
     Series::dotted_line(name, x, means).spread(Along::Y, ends.collect())
 }
 
-/// The distributions of latency, a line a run.
+/// The distributions of latency, a line per run.
 pub(super) fn latencies<'a>(runs: impl Iterator<Item = (String, &'a Watch)>) -> Plot {
     let mut plot = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
     for (name, run) in runs {

@@ -1,7 +1,8 @@
-//! Traffic replayed with modules dealt out to its flows anew.
+//! Replays traffic with modules newly assigned to its flows.
 //!
-//! Captures (or the stand-in) say who sends how many bytes when. [`Replay`] lays them over each other, each from its first
-//! packet on, multiplies times by a factor and gives every flow a module by chance, in proportion to the classes' shares.
+//! Captures (or the stand-in) determine which flow sends how many bytes when. [`Replay`] superimposes them, each starting
+//! with its first packet, multiplies times by a factor, and assigns every flow a random module, in proportion to the classes'
+//! shares.
 
 use dovetail_sched::{FlowId, Nanos, cost::ProgramId};
 use dovetail_sim::workload::{Arrival, ClassSet, Notice, Scenario, Workload, WorkloadError};
@@ -17,7 +18,7 @@ pub(super) enum Traffic {
 }
 
 impl Traffic {
-    /// All sources from their beginning. `classes` is what captures are opened with; what it says of costs is not used.
+    /// Opens all sources from their beginning. Captures are opened with `classes`, whose costs are not used.
     fn open(&self, classes: &ClassSet) -> Result<Vec<Box<dyn Workload>>, Error> {
         match self {
             Self::Captures(traces) => Ok(traces
@@ -62,12 +63,12 @@ impl Offered {
 /// The module of a flow.
 ///
 /// # Errors
-/// As [`ClassSet::of_flow`].
+/// Same as for [`ClassSet::of_flow`].
 pub(super) fn module_of(classes: &ClassSet, seed: u64, flow: usize) -> Result<u16, Error> {
     classes.of_flow(None, scramble(scramble(seed) ^ flow as u64)).map_err(Error::broken)
 }
 
-/// SplitMix64's output function: every bit of the input matters to every bit of the output.
+/// SplitMix64's output function: every bit of the input affects every bit of the output.
 pub(super) fn scramble(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -89,7 +90,7 @@ pub(super) struct Replay {
 struct Source {
     workload: Box<dyn Workload>,
     next: Option<Arrival>,
-    // From the source's flow ids, which are dense, to ours.
+    // Maps the source's flow ids, which are dense, to ours.
     flows: Vec<Option<FlowId>>,
 }
 

@@ -1,8 +1,7 @@
-//! The runs that Figs. 7 to 9 are drawn from: ten draws of modules for each pattern, each under every policy.
+//! The runs behind Figs. 7 to 9: ten draws of modules for each pattern, each under every policy.
 //!
-//! The paper's link is 200 Mbit/s and its trace loads it five times over what it does on its own; what that is, is not
-//! said. Here the traffic's time is compressed, so that on its own it would ask for 30 % of the link, and then five
-//! times.
+//! The paper's link has 200 Mbit/s, and its trace loads it five times as much as originally; the original load is not stated.
+//! Here the traffic's time is compressed so that its original load would be 30 % of the link, and then five times that.
 
 use std::sync::OnceLock;
 
@@ -19,7 +18,7 @@ use super::{
 use crate::{error::Error, experiment::Given};
 use dovetail_compare::{input::builtin_scenario, side_by_side::side_by_side};
 
-/// What the traffic asks of the link on its own, and how many times that.
+/// The original load of the link, and its multiple.
 const PLAIN_LOAD: f64 = 0.3;
 const TIMES: f64 = 5.0;
 
@@ -39,13 +38,13 @@ pub(super) struct PatternRuns {
     pub(super) pattern: Pattern,
     pub(super) chance_of_ipsec: f64,
     pub(super) draws: Vec<Draw>,
-    /// What was offered to CPU and link over what they can do, on average.
+    /// Mean offered load of CPU and link over their capacity.
     pub(super) loads: [f64; 2],
     /// A policy's runs, in the order of the draws.
     pub(super) policies: Vec<(String, Vec<Replayed>)>,
 }
 
-/// What is kept of a run.
+/// Results of a run.
 pub(super) struct Replayed {
     pub(super) utilisation: [f64; 2],
     /// Only while packets still arrive.
@@ -57,13 +56,13 @@ pub(super) struct Replayed {
     pub(super) flows: Vec<FlowReplayed>,
 }
 
-/// What one flow asked for and got.
+/// Demand and results of one flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowReplayed {
-    /// Packets and bytes that it offered.
+    /// Packets and bytes offered.
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Mean latency, and of that the wait between CPU and link, in milliseconds; not a number if nothing was sent.
+    /// Mean latency, and the part spent between CPU and link, in milliseconds; NaN if nothing was sent.
     pub(super) latency_ms: f64,
     pub(super) link_wait_ms: f64,
 }
@@ -143,7 +142,7 @@ fn make(given: &Given<'_>) -> Result<Replays, Error> {
 
 fn traffic(given: &Given<'_>, mut scenario: Scenario) -> Traffic {
     if given.traces.is_empty() {
-        // Its load is set here.
+        // The load is set here.
         scenario.load = None;
         Traffic::StandIn(Box::new(scenario))
     } else {

@@ -1,4 +1,4 @@
-//! Runs of built-in scenarios, each made once however many figures are drawn from it, on all cores.
+//! Runs of built-in scenarios, on all cores; runs shared by several figures are made once.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub(super) struct Job {
     pub(super) scenario: &'static str,
     pub(super) policy: String,
     pub(super) pipeline: PipelineMode,
-    /// Packets of a flow that may wait.
+    /// Limit of queued packets per flow.
     pub(super) queue_packets: Option<u32>,
 }
 
 impl Job {
-    /// In the policy's pipeline, without limit.
+    /// With the policy's pipeline and unlimited queues.
     pub(super) fn new(scenario: &'static str, policy: &str) -> Self {
         Self { scenario, policy: policy.to_owned(), pipeline: pipeline_for(policy), queue_packets: None }
     }
@@ -45,8 +45,8 @@ impl Job {
     }
 }
 
-/// Any number of packets may wait for the link, as the theorems have it, under policies that wait for the link of
-/// themselves. DRFQ lets a packet go whenever the CPU is free: room for a few before the link makes it wait.
+/// Unlimited room in front of the link, as the theorems assume, for policies that wait for the link on their own. DRFQ
+/// releases a packet whenever the CPU is free: room for only a few in front of the link makes it wait.
 pub(super) fn pipeline_for(policy: &str) -> PipelineMode {
     if policy == "drfq" { ROOM } else { PipelineMode::Unbounded }
 }
@@ -54,7 +54,7 @@ pub(super) fn pipeline_for(policy: &str) -> PipelineMode {
 /// 64 packets of 800 bytes are 2 ms of the link.
 const ROOM: PipelineMode = PipelineMode::Buffer(64);
 
-/// The policy at a knob's setting.
+/// The policy with this value of its knob.
 pub(super) fn tradeoff(alpha: f64) -> String {
     format!("tradeoff:alpha={alpha}")
 }

@@ -1,7 +1,7 @@
-//! Table 2 and Figs. 3 and 4: 60 flows of three modules that ask for far more than there is, and nothing is dropped.
+//! Table 2 and Figs. 3 and 4: 60 flows of three modules with demands far beyond the capacity, and no drops.
 //!
-//! Of the three, checking and monitoring need the link most and IPsec the CPU. All flows are backlogged for more than the
-//! first 20 seconds; what the fluid gives then follows from theorem 3 ([`optimum`]).
+//! Of the three modules, checking and monitoring need the link most and IPsec the CPU. All flows are backlogged for more than
+//! the first 20 seconds; what the fluid gives then follows from theorem 3 ([`optimum`]).
 
 use dovetail_sched::Nanos;
 use dovetail_sim::PipelineMode;
@@ -31,14 +31,14 @@ pub(super) const TESTBED: &str = "tradeoff-table2";
 const PAPER_PERCENT: [f64; 7] = [100.0, 94.28, 87.95, 84.72, 84.64, 84.54, 84.54];
 const PAPER_SECONDS: f64 = 55.68;
 
-/// How close to the paper a normalised makespan has to be, in points, and the makespan at alpha = 1, as a share.
+/// Tolerance of normalised makespans, in points, and of the makespan at alpha = 1, relative.
 const MAKESPAN_POINTS: f64 = 2.5;
 const MAKESPAN_SHARE: f64 = 0.03;
 
-/// All flows are backlogged in these seconds at every alpha.
+/// Seconds in which all flows are backlogged at every alpha.
 const BACKLOGGED: std::ops::Range<usize> = 1..20;
 
-/// What is known of the testbed beforehand.
+/// Properties of the testbed known in advance.
 pub(crate) struct Testbed {
     kinds: Vec<Kind>,
     /// The longest time of any packet on any resource.
@@ -72,8 +72,8 @@ impl Testbed {
         self.longest
     }
 
-    /// What the packets' dominant service over any interval may fall short of the fluid's, in seconds: by theorem 5, at
-    /// its end `(2n-1) tau` behind (so its proof; printed is `2 (n-1) tau`) and at its beginning `tau` ahead.
+    /// By how much the packets' dominant service over any interval may fall short of the fluid's, in seconds: by theorem 5,
+    /// at its end `(2n-1) tau` behind (according to its proof; `2 (n-1) tau` is printed) and at its beginning `tau` ahead.
     pub(crate) fn shortfall_s(&self) -> f64 {
         let flows = (MODULES.len() * FLOWS) as f64;
         2.0 * flows * self.longest.as_secs_f64()
@@ -213,7 +213,7 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-/// What theorem 5 promises of shares that are guaranteed `alpha * fair`, and what the paper shows of them.
+/// Theorem 5's promise for shares guaranteed at `alpha * fair`, and the paper's observations.
 pub(super) fn guarantee_rows(finding: &mut Finding, shares: &[f64], alpha: f64, fair: f64, shortfall: f64) {
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let guaranteed = alpha * fair;

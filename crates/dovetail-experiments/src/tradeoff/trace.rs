@@ -1,4 +1,4 @@
-//! Figs. 7 to 9: captured traffic through modules that flows are given by chance.
+//! Figs. 7 to 9: captured traffic through randomly assigned modules.
 
 use super::{
     patterns::Pattern,
@@ -13,20 +13,20 @@ use crate::{
 };
 use dovetail_compare::report::plot::{Axis, Plot, Series};
 
-/// The setting that the paper looks at most.
+/// The setting on which the paper focuses.
 const RELAXED: f64 = 0.8;
 
-/// Rivals' utilisation is to be that of alpha = 1 within this many points.
+/// Tolerance of rivals' utilisation relative to that of alpha = 1, in points.
 const RIVAL_POINTS: f64 = 2.5;
 
-/// The paper's decrease of the drop rate is 15 to 20 %.
+/// The paper reports a decrease of the drop rate by 15 to 20 %.
 const DECREASE: (f64, f64) = (17.5, 2.5);
 
 /// A small flow has at most this many packets; its latency may be at most this many times that of alpha = 1.
 const SMALL: u64 = 10;
 const UNAFFECTED: f64 = 1.1;
 
-/// Flows are examined by their number of packets.
+/// Classes of flows by their number of packets.
 const SIZES: [(u64, u64); 4] = [(1, 1), (2, SMALL), (SMALL + 1, 100), (101, u64::MAX)];
 
 pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Error> {
@@ -194,7 +194,7 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
 
 const RESOURCES: [&str; 2] = ["CPU", "link"];
 
-/// What was replayed, and what it asked for.
+/// Describes the replayed traffic and its demand.
 fn begin(replays: &Replays) -> Finding {
     let mut finding = Finding { remarks: vec![replays.traffic.clone()], ..Finding::default() };
     for runs in &replays.patterns {
@@ -215,7 +215,7 @@ fn begin(replays: &Replays) -> Finding {
     finding
 }
 
-/// The patterns that there are runs of.
+/// The patterns with runs.
 fn occurring(replays: &Replays) -> impl Iterator<Item = &PatternRuns> {
     replays.patterns.iter().filter(|runs| !runs.draws.is_empty())
 }
@@ -247,7 +247,7 @@ fn mean_cdf(runs: &[Replayed]) -> (Vec<f64>, Vec<f64>) {
         at.checked_sub(1).map_or(0.0, |at| run.latency_cdf[at].1 * 100.0)
     };
     let means = times.iter().map(|&ms| Moments::of(runs.iter().map(|run| share(run, ms))).mean()).collect::<Vec<_>>();
-    // What is below the first packet and beyond the last says nothing.
+    // Omit what is below the first packet and beyond the last.
     let from = means.iter().position(|&mean| mean > 0.0).unwrap_or(0);
     let to = means.iter().position(|&mean| mean >= 100.0).map_or(means.len(), |at| at + 1);
     (times[from..to].to_vec(), means[from..to].to_vec())

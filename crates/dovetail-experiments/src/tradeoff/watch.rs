@@ -1,14 +1,14 @@
-//! What the figures need of a run: each resource and each flow, second by second.
+//! Observes a run for the figures: each resource and each flow, second by second.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 use dovetail_sim::{Observer, Passage, Profile, measure::latency::Latency};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Watches a run of two resources.
+/// Observer of a run with two resources.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Nanoseconds that each resource was busy in each second.
+    /// Nanoseconds that each resource was busy, per second.
     busy: [Vec<f64>; 2],
     pub(super) flows: Vec<FlowWatch>,
     pub(super) latency: Latency,
@@ -28,16 +28,16 @@ pub(super) struct FlowWatch {
     pub(super) arrived: u64,
     pub(super) bytes_arrived: u64,
     pub(super) dropped: u64,
-    /// Of the packets sent.
+    /// Latency of the packets sent.
     pub(super) latency: Moments,
-    /// Of that, the time between CPU and link.
+    /// Part of it between CPU and link.
     pub(super) link_wait: Moments,
-    /// When the last packet was through.
+    /// When the last packet ended.
     pub(super) done: Nanos,
-    /// Nanoseconds of its dominant resource in each second.
+    /// Nanoseconds on its dominant resource, per second.
     dominant: Vec<f64>,
     waiting: u64,
-    /// The seconds in which nothing waited at some time.
+    /// Seconds in which nothing was waiting at some time.
     dry: Vec<bool>,
     dry_since: Option<Nanos>,
 }
@@ -85,19 +85,19 @@ impl Watch {
         self.last_end - self.first_arrival.unwrap_or_default()
     }
 
-    /// Share of each second that the resource was busy, 0 to 1; of the last one, as much of it as the run lasted.
+    /// Fraction of each second that the resource was busy, 0 to 1; for the last one, of the part that the run lasted.
     pub(super) fn utilisation(&self, resource: usize) -> Vec<f64> {
         let busy = self.busy[resource].iter().enumerate();
         let lasted = |second: usize| (self.last_end.0.saturating_sub(second as u64 * SECOND)).clamp(1, SECOND);
         busy.map(|(second, busy)| busy / lasted(second) as f64).collect()
     }
 
-    /// Share of the makespan that the resource was busy.
+    /// Fraction of the makespan that the resource was busy.
     pub(super) fn mean_utilisation(&self, resource: usize) -> f64 {
         self.busy[resource].iter().sum::<f64>() / self.makespan().as_f64()
     }
 
-    /// Share of the time while packets still arrive that the resource was busy.
+    /// Fraction of the time with arrivals that the resource was busy.
     pub(super) fn utilisation_under_load(&self, resource: usize) -> f64 {
         self.busy_under_load[resource] / (self.arrivals_end - self.first_arrival.unwrap_or_default()).as_f64()
     }
@@ -113,14 +113,14 @@ impl Watch {
         self.flows.iter().filter(move |flow| flow.class == class)
     }
 
-    /// Share of the packets that were dropped.
+    /// Fraction of the packets that were dropped.
     pub(super) fn drop_rate(&self) -> f64 {
         self.dropped as f64 / self.arrived as f64
     }
 }
 
 impl FlowWatch {
-    /// Share of a second that the flow had its dominant resource.
+    /// Fraction of a second that the flow occupied its dominant resource.
     pub(super) fn share(&self, second: usize) -> f64 {
         self.dominant.get(second).copied().unwrap_or(0.0) / SECOND as f64
     }
@@ -131,7 +131,7 @@ impl FlowWatch {
         seconds.map(|second| self.share(second)).sum::<f64>() / count
     }
 
-    /// Whether a packet waited at every moment of these seconds.
+    /// Whether a packet was waiting at every moment of these seconds.
     pub(super) fn backlogged(&self, seconds: std::ops::Range<usize>) -> bool {
         let dry_since = self.dry_since.is_some_and(|since| since < Nanos(seconds.end as u64 * SECOND));
         !dry_since && !seconds.into_iter().any(|second| self.dry.get(second).copied().unwrap_or(false))
@@ -223,7 +223,7 @@ mod tests {
         workload::{Csv, CsvOptions},
     };
 
-    /// Flow a needs the link most, flow b the CPU; b's second packet comes when nothing has waited for a second.
+    /// Flow a needs the link most, flow b the CPU; b's second packet arrives when nothing has been waiting for a second.
     fn watched() -> Watch {
         let table = "arrival_ns,flow,bytes,cpu_ns,link_ns\n\
                      0,a,100,500000000,1000000000\n\

@@ -1,4 +1,4 @@
-//! What is in flight on a client's connection, and what its stream is to do about it.
+//! Tracks what is in flight on a client's connection, and controls its stream.
 
 use std::{
     io, mem,
@@ -11,26 +11,26 @@ use std::{
 
 use crate::unreadable::Unreadable;
 
-/// Whether requests of a connection are in flight. Shared with a stream that hyper wants to be `Send`.
+/// The requests in flight on a connection. Shared with a stream that hyper requires to be `Send`.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     in_flight: AtomicU32,
     begun: AtomicU64,
-    // Whether the connection is to end at once, and who is to be told.
+    // Whether the connection is to end at once, and the task to wake for that.
     is_abandoned: AtomicBool,
     waker: Mutex<Option<Waker>>,
-    // Whether more of a request may come that nobody reads.
+    // Whether more of a request may arrive that will not be read.
     lingers: AtomicBool,
-    // What was said of a request that cannot be read: its status, and bytes.
+    // The error sent for a request that cannot be parsed, and its length in bytes.
     unreadable: Mutex<Option<(Unreadable, usize)>>,
-    // Interim responses that are to be written before the next response.
+    // Interim responses to be written before the next response.
     interim: Mutex<Vec<u8>>,
 }
 
-/// The most of interim responses that wait to be written.
+/// Maximum bytes of interim responses waiting to be written.
 const MOST_INTERIM: usize = 64 * 1024;
 
-/// A request in flight, from its header to its answer's last byte.
+/// A request in flight, from its header to the last byte of its answer.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Activity>);
 
@@ -41,17 +41,17 @@ impl Activity {
         Busy(Arc::clone(self))
     }
 
-    /// Whether there was any request.
+    /// Whether there has been a request.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun() > 0
     }
 
-    /// How many requests there were.
+    /// The number of requests so far.
     pub(super) fn begun(&self) -> u64 {
         self.begun.load(Relaxed)
     }
 
-    /// Whether one is in flight.
+    /// Whether a request is in flight.
     pub(super) fn is_busy(&self) -> bool {
         self.in_flight.load(Relaxed) > 0
     }
@@ -62,7 +62,7 @@ impl Activity {
         self.wake();
     }
 
-    /// Has an interim response written, unless too much waits already.
+    /// Queues an interim response to be written, unless too much is waiting.
     pub(crate) fn say(&self, interim: Vec<u8>) {
         let mut waits = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
         if waits.len() + interim.len() <= MOST_INTERIM {
@@ -72,17 +72,17 @@ impl Activity {
         self.wake();
     }
 
-    /// The response itself is there: what was not written yet is too late.
+    /// Drops interim responses that are not written yet, since the response has arrived.
     pub(crate) fn say_no_more(&self) {
         self.interim.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Interim responses that are to be written now.
+    /// Interim responses to be written now.
     pub(super) fn take_said(&self) -> Vec<u8> {
         mem::take(&mut *self.interim.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// When the connection ends, what still comes of a request is read and thrown away.
+    /// When the connection ends, reads and discards what still arrives of a request.
     pub(crate) fn linger(&self) {
         self.lingers.store(true, Relaxed);
     }
@@ -91,12 +91,12 @@ impl Activity {
         self.lingers.load(Relaxed)
     }
 
-    /// This many bytes are said of a request that cannot be read.
+    /// Records that an error of this many bytes is sent for a request that cannot be parsed.
     pub(super) fn note_unreadable(&self, why: Unreadable, bytes: usize) {
         *self.unreadable.lock().unwrap_or_else(PoisonError::into_inner) = Some((why, bytes));
     }
 
-    /// What was said of a request that cannot be read, and in how many bytes.
+    /// The error sent for a request that cannot be parsed, and its length in bytes.
     pub(crate) fn unreadable(&self) -> Option<(Unreadable, usize)> {
         *self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,7 +125,7 @@ impl Activity {
 impl Drop for Busy {
     fn drop(&mut self) {
         if self.0.in_flight.fetch_sub(1, Relaxed) == 1 {
-            // The connection is idle from now on, and its last read was before: that set no timer.
+            // The connection is idle from now on, but its last read came before that and set no timer.
             self.0.wake();
         }
     }

@@ -1,5 +1,5 @@
-//! A client's connection: [how many](seats) it may have, [what is in flight](activity) on one, [what it is made
-//! of](connection), and its [stream].
+//! Clients' connections: [how many](seats) each may have, [what is in flight](activity) on one, its [transport](connection),
+//! and its [stream].
 
 mod activity;
 mod connection;

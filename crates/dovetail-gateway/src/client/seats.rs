@@ -1,4 +1,4 @@
-//! How many connections clients have, in total and each.
+//! Counts the connections of clients, in total and each.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::who::Who;
 
-/// Connections by client. A connection counts for as long as its [`Seat`] is there.
+/// Connections by client. A connection counts for as long as its [`Seat`] exists.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
     taken: Cell<usize>,
@@ -22,7 +22,7 @@ pub(crate) struct Seat {
 }
 
 impl Seats {
-    /// A seat for one more connection, if there is one.
+    /// A seat for another connection, if there is one.
     pub(crate) fn take(self: &Rc<Self>, client: &Who, most: usize, most_a_client: usize) -> Option<Seat> {
         let mut by_client = self.by_client.borrow_mut();
         let mine = by_client.get(client).copied().unwrap_or(0);
@@ -40,7 +40,7 @@ impl Seats {
 }
 
 impl Seat {
-    /// How many connections its client has.
+    /// The number of connections of its client.
     pub(crate) fn of_client(&self) -> usize {
         self.seats.by_client.borrow().get(&self.client).copied().unwrap_or(0)
     }

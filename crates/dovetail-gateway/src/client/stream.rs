@@ -1,7 +1,7 @@
-//! A client's connection as hyper sees it: how long it may be without a request, and how it ends.
+//! A client's connection as given to hyper: with timeouts for requests, and an orderly end.
 //!
-//! A socket that is closed while something in it is unread is reset, and what was sent last is lost with it. So a connection
-//! that is closed in the middle of a request *lingers*: it is read a little longer, and what comes is thrown away.
+//! Closing a socket with unread data resets it, which discards what was sent last. So a connection that is closed in the middle
+//! of a request *lingers*: it is read for a little longer, and what arrives is discarded.
 
 use std::{
     io,
@@ -20,32 +20,32 @@ use tokio::{
 use super::{activity::Activity, connection::Connection};
 use crate::unreadable::{Instead, Unreadable};
 
-/// How long a connection lingers, and how much of it is read.
+/// How long a connection lingers, and how many bytes are read.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// A client's connection that ends when it says nothing, or too little, for too long.
+/// A client's connection that is closed when it sends nothing, or too little, for too long.
 #[derive(Debug)]
 pub(crate) struct ClientStream {
     stream: Connection,
     activity: Arc<Activity>,
     header: Duration,
     idle: Duration,
-    // Since when it has been waiting for a request, which of them, and whether some of that is there.
+    // Since when it has been waiting for a request, the number of that request, and whether a part of it has arrived.
     since: Instant,
     waits_for: u64,
     has_begun: bool,
     timer: Option<Pin<Box<Sleep>>>,
-    // What is said of requests that cannot be read, and what of that is to be written.
+    // Pages to send for requests that cannot be parsed, and the rest of one to be written.
     instead: Instead,
     page: Option<Bytes>,
-    // What is to be written of interim responses.
+    // The rest of interim responses to be written.
     interim: Bytes,
     lingered_bytes: usize,
 }
 
 impl ClientStream {
-    /// `header`: how long a header may take. `idle`: how long there may be none.
+    /// `header` is how long a header may take, `idle` how long the connection may be without one.
     pub(crate) fn new(
         stream: Connection,
         activity: Arc<Activity>,
@@ -60,7 +60,7 @@ impl ClientStream {
             idle,
             since,
             waits_for: 0,
-            // The first request: a connection that was made for nothing is not kept as one that was of use.
+            // The first request: a connection without any is not kept as long as one that has been used.
             has_begun: true,
             timer: None,
             instead,
@@ -95,7 +95,7 @@ impl ClientStream {
 }
 
 impl ClientStream {
-    /// Writes a page instead of these bytes, if they are what hyper says of a request that it cannot read.
+    /// If these bytes are hyper's answer to a request that it cannot parse, writes a page instead.
     fn poll_instead(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<bool>> {
         if self.page.is_none() {
             let is_idle = !self.activity.is_busy();
@@ -114,17 +114,17 @@ impl ClientStream {
         Poll::Ready(Ok(true))
     }
 
-    /// Writes the rest of interim responses that were begun.
+    /// Writes the rest of interim responses that were started.
     fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         poll_write_all(&mut self.stream, cx, &mut self.interim)
     }
 
-    /// Reads what still comes, for a while.
+    /// Reads and discards what still arrives, for a while.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timer = match &mut self.timer {
             Some(timer) if self.lingered_bytes > 0 => timer,
             timer => {
-                // Begun: from here on the bytes are at least one.
+                // Lingering has started: from here on it is at least 1.
                 self.lingered_bytes = 1;
                 timer.insert(Box::pin(sleep_until(Instant::now() + LINGER)))
             }

@@ -1,4 +1,4 @@
-//! A user's quotas, as those have them who serve the user's requests.
+//! A user's quotas, as used by the tasks that serve their requests.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,18 +13,18 @@ use super::{
 };
 use crate::{refusal::Refusal, who::Who};
 
-/// What counts for a user with requests in flight.
+/// The quotas of a user with requests in flight.
 #[derive(Debug)]
 pub(crate) struct Account {
     book: Rc<Book>,
     who: Who,
-    // The user's own class, and the one that they were put into last.
+    // The user's own class, and the last one that they were moved to.
     class: ClassId,
     placed: Cell<ClassId>,
     counters: RefCell<Counters>,
 }
 
-/// The user's counters, as they were in this generation of quotas.
+/// The user's counters, as of this generation of quotas.
 #[derive(Debug, Default)]
 struct Counters {
     generation: u64,
@@ -40,17 +40,17 @@ impl Account {
         &self.who
     }
 
-    /// The class that the user is in, quotas aside.
+    /// The class that the user is in, regardless of quotas.
     pub(crate) const fn own_class(&self) -> ClassId {
         self.class
     }
 
-    /// This many bytes came down for the user.
+    /// Counts bytes downloaded for the user.
     pub(crate) fn came(&self, bytes: u64) {
         self.count(bytes, |_| true);
     }
 
-    /// This many bytes went up.
+    /// Counts bytes uploaded.
     pub(crate) fn went(&self, bytes: u64) {
         self.count(bytes, |tally| tally.quota.uploads);
     }
@@ -63,17 +63,17 @@ impl Account {
         }
         if is_over {
             self.place();
-            // Others of the class may have the quota together.
+            // Other users of the class may share the quota.
             self.book.used_up.notify_one();
         }
     }
 
-    /// Whether the user may have no more for now. What is in flight is asked before each read.
+    /// Whether the user may transfer no more for now. Checked before each read of what is in flight.
     pub(crate) fn is_refused(&self) -> bool {
         self.now().iter().any(|Counting { tally, counter, .. }| tally.refuses() && tally.is_beyond(counter))
     }
 
-    /// Why the user may have no more, if that is so: the quota that is renewed last.
+    /// Why the user may transfer no more, if so: the quota that is renewed last.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         if !self.is_refused() {
             return None;
@@ -87,7 +87,7 @@ impl Account {
         Some(Refusal::quota(&tally.quota, &now, &until))
     }
 
-    /// The class that the user's requests are scheduled in now: their own, or that of those beyond a quota.
+    /// The class that the user's requests are scheduled in: their own, or that of those beyond a quota.
     pub(crate) fn class(&self) -> ClassId {
         let all = self.now();
         let beyond = all.iter().filter(|Counting { tally, counter, .. }| tally.is_beyond(counter));
@@ -99,7 +99,7 @@ impl Account {
         class
     }
 
-    /// Has the user scheduled in the right class, if that is another than before.
+    /// Moves the user to the right class if that has changed.
     pub(super) fn place(&self) {
         let before = self.placed.get();
         let class = self.class();
@@ -108,7 +108,7 @@ impl Account {
         }
     }
 
-    /// Has the user scheduled in the right class, if that is not their own: all users were put into their own.
+    /// Moves the user to the right class if that is not their own, after all users were put into their own.
     pub(super) fn place_again(&self) {
         let class = self.class();
         if class != self.class {
@@ -116,13 +116,13 @@ impl Account {
         }
     }
 
-    /// What the user has used of each quota.
+    /// The user's usage of each quota.
     pub(crate) fn uses(&self) -> Vec<Use> {
         let now = self.book.now();
         self.now().iter().map(|Counting { tally, counter, .. }| tally.of(counter, &now)).collect()
     }
 
-    /// The counters, looked up again where quotas are others than before.
+    /// The counters, looked up again if the quotas have changed.
     fn now(&self) -> std::cell::Ref<'_, Vec<Counting>> {
         let generation = self.book.generation();
         if self.counters.borrow().generation != generation {

@@ -1,4 +1,4 @@
-//! The quotas that there are now, and what is used of each: what accounts look up.
+//! The current quotas and their usage, for accounts to look up.
 
 use std::{
     cell::{Cell, RefCell},
@@ -23,13 +23,13 @@ pub(super) struct Book {
     settings: Rc<Settings>,
     link: Rc<Link>,
     tallies: RefCell<Vec<Rc<Tally>>>,
-    // Changes with the configuration: counters are looked up again.
+    // Incremented when quotas change: counters must be looked up again.
     generation: Cell<u64>,
-    /// The last of a quota was used.
+    /// Notified when a quota has been used up.
     pub(super) used_up: Notify,
 }
 
-/// A counter, and the class of those beyond its quota where that is not refused.
+/// A counter, and the class of those beyond its quota if they are not refused.
 #[derive(Debug)]
 pub(super) struct Counting {
     pub(super) tally: Rc<Tally>,
@@ -43,13 +43,13 @@ impl Book {
         Self { settings, link, tallies: RefCell::new(tallies), generation: Cell::new(1), used_up: Notify::new() }
     }
 
-    /// Other quotas from now on.
+    /// Replaces all quotas.
     pub(super) fn replace(&self, tallies: Vec<Rc<Tally>>) {
         self.tallies.replace(tallies);
         self.generation.set(self.generation.get() + 1);
     }
 
-    /// What counts for a user of a class.
+    /// The counters that apply to a user of a class.
     pub(super) fn counters(&self, who: &Who, class: ClassId) -> Vec<Counting> {
         let config = self.settings.config();
         let Some(class) = config.classes.get(class.0 as usize) else { return Vec::new() };
@@ -94,7 +94,7 @@ impl Book {
     }
 }
 
-/// What a user's use is kept under: no name is an address.
+/// The key of a user's usage: names cannot be mistaken for addresses.
 fn user_key(who: &Who) -> String {
     match who {
         Who::Name(name) => format!("name {name}"),

@@ -1,7 +1,7 @@
-//! What one user, or one class, has used of a quota in its period.
+//! One user's or class's usage of a quota in its period.
 //!
-//! The store adds up what processes tell it, since for a while there are two when one takes over. So a counter has what the
-//! store said last, and what it was not told yet or did not confirm.
+//! The store adds up what processes report, since there are two for a while when one takes over. So a counter consists of the
+//! sum last reported by the store, and of what it has not been told or has not confirmed yet.
 
 use std::cell::Cell;
 
@@ -26,27 +26,27 @@ impl Counter {
         self.pending.set(self.pending.get().saturating_add(bytes));
     }
 
-    /// A new period begins.
+    /// Resets for a new period.
     pub(super) fn reset(&self) {
         self.stored.take();
         self.sent.take();
         self.pending.take();
     }
 
-    /// What the store is to be told now, if there is anything.
+    /// Takes what the store has to be told, if anything.
     pub(super) fn send(&self) -> Option<u64> {
         let bytes = self.pending.take();
         self.sent.set(bytes);
         (bytes > 0).then_some(bytes)
     }
 
-    /// The store has what was sent; what it has in all.
+    /// The store has confirmed what was sent; `stored` is its sum.
     pub(super) fn confirmed(&self, stored: u64) {
         self.sent.take();
         self.stored.set(stored);
     }
 
-    /// The store does not have what was sent.
+    /// The store has failed to write what was sent.
     pub(super) fn failed(&self) {
         self.add(self.sent.take());
     }

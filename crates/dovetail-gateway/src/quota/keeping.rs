@@ -1,4 +1,4 @@
-//! Telling the store what was counted, every few seconds and at the end.
+//! Writes usage to the store, every few seconds and at the end.
 
 use std::{
     cell::{Cell, RefCell},
@@ -14,10 +14,10 @@ use super::{
     tally::Tally,
 };
 
-/// What is written, and how that goes.
+/// The state of writing.
 #[derive(Debug, Default)]
 pub(super) struct Keeping {
-    // One batch at a time.
+    // Locked for one batch at a time.
     store: Option<Mutex<Store>>,
     path: Option<PathBuf>,
     gone: RefCell<Vec<String>>,
@@ -31,12 +31,12 @@ impl Keeping {
         Self { store: store.map(Mutex::new), path, ..Self::default() }
     }
 
-    /// A quota is no more.
+    /// Records that a quota has been removed.
     pub(super) fn is_gone(&self, quota: String) {
         self.gone.borrow_mut().push(quota);
     }
 
-    /// Where the store is, if there is one; and what is wrong with it, if anything is.
+    /// Where the store is, if there is one, and what is wrong with it, if anything.
     pub(super) fn store(&self) -> Option<(String, Option<String>)> {
         self.path.as_ref().map(|path| (path.display().to_string(), self.fault.borrow().clone()))
     }
@@ -45,7 +45,7 @@ impl Keeping {
         self.written.get()
     }
 
-    /// Writes what is not written yet of these, as they are when it is this batch's turn.
+    /// Writes what is not written yet of these tallies, as they are once earlier batches are done.
     pub(super) async fn write(&self, tallies: impl Fn() -> Vec<Rc<Tally>>) {
         let Some(store) = &self.store else { return };
         let store = store.lock().await;
@@ -65,12 +65,12 @@ impl Keeping {
         if batch.is_empty() {
             return;
         }
-        // Should it fail, these are to be told again.
+        // If the write fails, these have to be written again.
         let (gone, periods, forgotten) = (batch.gone.clone(), batch.periods.clone(), batch.forgotten.clone());
         match store.write(batch).await {
             Ok(sums) => {
                 for ((tally, counter, of), (period, bytes)) in sent.iter().zip(sums) {
-                    // One that began anew meanwhile has nothing to do with these.
+                    // The confirmation does not apply to a tally whose period has changed meanwhile.
                     if *of == tally.period() && period == *of {
                         counter.confirmed(bytes);
                     }

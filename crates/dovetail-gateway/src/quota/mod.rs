@@ -1,11 +1,11 @@
-//! Quotas: how many bytes users may have in a day, a week or a month, and what happens beyond.
+//! Quotas: how many bytes users may transfer in a day, a week or a month, and what happens beyond that.
 //!
-//! Bytes count when they are read from a server's connection, header and all, before they go on to the client: whatever is
-//! in flight is asked before each read whether its user may have more. So all transfers of a user together exceed a quota by
-//! one read at most. In the hours that are free nothing counts, and no user is beyond a quota.
+//! Bytes count when they are read from a server's connection, header and all, before they are passed on to the client: before
+//! each read, a check is made whether the user may transfer more. So all of a user's transfers together exceed a quota by one
+//! read at most. In free hours nothing counts, and no user is beyond a quota.
 //!
-//! A [`Tally`] is what is used of one quota; an [`Account`] is what those who serve a user's requests have of it. What is
-//! used is kept in a [`Store`] over restarts, if there is one.
+//! A [`Tally`] is the usage of one quota; an [`Account`] is its view for the tasks that serve a user's requests. A [`Store`]
+//! keeps the usage across restarts, if there is one.
 
 mod account;
 mod book;

@@ -24,19 +24,19 @@ use crate::{
     who::Who,
 };
 
-/// At its end a gateway waits so long for the disk.
+/// How long a gateway waits for the disk when it ends.
 const LAST: Duration = Duration::from_secs(8);
 
-/// Quotas, what is used of them, and by whom.
+/// All quotas, their usage, and the accounts that use them.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     book: Rc<Book>,
-    // Of users who have something in flight, and of some who had until a second ago.
+    // Of users with requests in flight, and of some who had one until a second ago.
     accounts: RefCell<HashMap<(Who, ClassId), Weak<Account>>>,
     keeping: Keeping,
 }
 
-/// A quota, as it is shown.
+/// A quota as presented.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) name: Arc<str>,
@@ -47,12 +47,12 @@ pub(crate) struct Shown {
     pub(crate) ends_s: i64,
     pub(crate) known: usize,
     pub(crate) beyond: usize,
-    /// Bytes that counted since the start, by the classes' numbers; a class that is not there had none.
+    /// Bytes counted since the start, by class number; a missing class had none.
     pub(crate) counted: Vec<u64>,
 }
 
 impl Quotas {
-    /// With what a store has of them, if there is one.
+    /// Starts with the usage in the store, if there is one.
     pub(crate) fn new(settings: &Rc<Settings>, link: &Rc<Link>, store: Option<(Store, Stored)>) -> Self {
         let (store, stored) = store.unzip();
         let (now, mut stored) = (settings.now(), stored.unwrap_or_default());
@@ -68,7 +68,7 @@ impl Quotas {
         }
     }
 
-    /// The account of a user of this class, for as long as something of theirs is in flight.
+    /// The account of a user of this class, which lasts for as long as they have requests in flight.
     pub(crate) fn account(&self, who: &Who, class: ClassId) -> Rc<Account> {
         let mut accounts = self.accounts.borrow_mut();
         let key = (who.clone(), class);
@@ -80,7 +80,7 @@ impl Quotas {
         account
     }
 
-    /// Goes by the configuration that is new. What was used of a quota of the same name, period and kind counts on.
+    /// Applies a new configuration. Usage of a quota of the same name, period and kind is kept.
     pub(crate) fn reloaded(&self, config: &Config) {
         let now = self.book.now();
         let before = self.book.tallies();
@@ -96,7 +96,7 @@ impl Quotas {
         self.accounts().iter().for_each(|account| account.place_again());
     }
 
-    /// A second is over: hours that are free begin and end, and so do periods.
+    /// To be called every second: free hours begin and end, and so do periods.
     pub(crate) fn look(&self) {
         self.accounts.borrow_mut().retain(|_, account| account.strong_count() > 0);
         let tallies = self.book.tallies();
@@ -104,13 +104,13 @@ impl Quotas {
             return;
         }
         let now = self.book.now();
-        // Each is asked.
+        // Not `any`: each has to be updated.
         if tallies.iter().filter(|tally| tally.look(&now)).count() > 0 {
             self.place_all();
         }
     }
 
-    /// Has all users scheduled in the right classes when the last of a quota is used, for as long as the gateway runs.
+    /// Moves all users to the right classes whenever a quota is used up, for as long as the gateway runs.
     pub(crate) async fn follow(self: Rc<Self>) {
         loop {
             self.book.used_up.notified().await;
@@ -126,7 +126,7 @@ impl Quotas {
         self.accounts.borrow().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Writes what is used to the store, for as long as the gateway runs.
+    /// Writes usage to the store periodically, for as long as the gateway runs.
     pub(crate) async fn keep(self: Rc<Self>) {
         loop {
             let every =
@@ -136,24 +136,24 @@ impl Quotas {
         }
     }
 
-    /// Writes what is not written yet: the gateway ends.
+    /// Writes what is not written yet when the gateway ends.
     pub(crate) async fn write_last(&self) {
         if timeout(LAST, self.keeping.write(|| self.book.tallies())).await.is_err() {
             warn!("what was counted of quotas in the last seconds is lost: the disk is too slow");
         }
     }
 
-    /// Where the store is, if there is one; and what is wrong with it, if anything is.
+    /// Where the store is, if there is one, and what is wrong with it, if anything.
     pub(crate) fn store(&self) -> Option<(String, Option<String>)> {
         self.keeping.store()
     }
 
-    /// Batches that were written since the start.
+    /// Batches written since the start.
     pub(crate) fn written(&self) -> u64 {
         self.keeping.written()
     }
 
-    /// Each quota, as it is shown. O(users that are known).
+    /// All quotas as presented. O(counters).
     pub(crate) fn shown(&self) -> Vec<Shown> {
         let shown = |tally: &Rc<Tally>| {
             let (known, beyond) = tally.known();

@@ -1,8 +1,8 @@
-//! The file that keeps what was used of quotas, in a thread of its own: a slow or full disk delays no request.
+//! The file with the usage of quotas, on a thread of its own: a slow or full disk delays no request.
 //!
-//! It is a database of SQLite. Two gateways have it open while one takes over from the other, so neither writes what it thinks
-//! the sum is: each adds what it counted itself, and is told the sum. A batch is one transaction that is on the disk when it is
-//! confirmed; of a process that is killed, what it counted since its last batch is lost, and nothing else.
+//! It is an SQLite database. Two gateways have it open while one takes over from the other, so neither writes an absolute sum:
+//! each adds what it has counted, and is told the sum. A batch is one transaction, which is on the disk when it is confirmed;
+//! if a process is killed, only what it has counted since its last batch is lost.
 
 use std::{
     collections::HashMap,
@@ -21,42 +21,42 @@ use tokio::sync::oneshot;
 
 use crate::error::GatewayError;
 
-/// Another process may be writing for so long.
+/// How long another process may keep the database locked.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What a database of this kind says of itself: "dvtq".
+/// Identifies databases of this kind: "dvtq".
 const APPLICATION: i32 = 0x6476_7471;
 const VERSION: i32 = 1;
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
-/// Rows by quota: whose, of which period, and how many bytes.
+/// Rows by quota: user or class, period, and bytes.
 pub(crate) type Stored = HashMap<String, Vec<(Arc<str>, Date, u64)>>;
 
-/// A file that is written.
+/// An open file.
 #[derive(Debug)]
 pub(crate) struct Store {
     path: PathBuf,
     batches: SyncSender<(Batch, oneshot::Sender<Written>)>,
 }
 
-/// Sums by row, or why nothing was written.
+/// Sums by row, or why writing failed.
 pub(super) type Written = Result<Vec<Sum>, String>;
 
-/// A row's period, and its bytes in it.
+/// A row's period and its sum in bytes.
 pub(super) type Sum = (Date, u64);
 
-/// What is added: of which quota, whose, in which period, and how much.
+/// An addition: quota, user or class, period, and bytes.
 pub(super) type Row = (String, Arc<str>, Date, u64);
 
-/// What the file is to be told.
+/// Changes to the file.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Quotas that there are no more.
+    /// Removed quotas.
     pub(super) gone: Vec<String>,
-    /// Quotas that are in this period now: rows of earlier ones are of no use, and there are no later ones.
+    /// Quotas and their current periods: rows of earlier periods are deleted, those of later ones move to this one.
     pub(super) periods: Vec<(String, Date)>,
-    /// Whose use is forgotten.
+    /// Users or classes to be deleted.
     pub(super) forgotten: Vec<(String, Arc<str>)>,
-    /// What is added: whose, in which period, and how much.
+    /// Additions.
     pub(super) rows: Vec<Row>,
 }
 
@@ -67,10 +67,10 @@ impl Batch {
 }
 
 impl Store {
-    /// Opens the file, or makes it; rows of quotas other than these are removed from it.
+    /// Opens or creates the file; rows of quotas other than these are deleted.
     ///
     /// # Errors
-    /// [`GatewayError::Store`] when it cannot be opened or read, or is damaged.
+    /// [`GatewayError::Store`] if it cannot be opened or read, or is damaged.
     pub(crate) fn open(path: &Path, quotas: &[String]) -> Result<(Self, Stored), GatewayError> {
         let failed = |error| GatewayError::Store(path.display().to_string(), why(&error));
         let (database, stored) = open(path, quotas).map_err(failed)?;
@@ -79,7 +79,7 @@ impl Store {
         Ok((Self { path: path.to_owned(), batches }, stored))
     }
 
-    /// Writes a batch; what the sums of its rows are.
+    /// Writes a batch and returns the sums of its rows.
     pub(super) async fn write(&self, batch: Batch) -> Written {
         let (confirm, written) = oneshot::channel();
         self.batches.try_send((batch, confirm)).map_err(|_| "it is still being written".to_owned())?;
@@ -91,11 +91,11 @@ impl Store {
     }
 }
 
-/// Whether a start could read this file, which need not be there. Nothing is changed, but for what a process that was killed
-/// left half written: that is undone, as it would be at the start.
+/// Checks whether the gateway could start with this file, which need not exist. Changes nothing, except that an incomplete
+/// write of a killed process is rolled back, as it would be at the start.
 ///
 /// # Errors
-/// [`GatewayError::Store`] when it is damaged, or something else.
+/// [`GatewayError::Store`] if it is damaged, or not a database of this kind.
 pub(crate) fn check(path: &Path) -> Result<(), GatewayError> {
     let failed = |error: Unusable| GatewayError::Store(path.display().to_string(), why(&error));
     match path.try_exists() {
@@ -112,7 +112,7 @@ pub(crate) fn check(path: &Path) -> Result<(), GatewayError> {
     }
 }
 
-/// Why a file is none that could be used.
+/// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
     #[error("{0}")]
@@ -141,7 +141,7 @@ fn why(error: &Unusable) -> String {
     }
 }
 
-/// Whether it is a database of this kind, whole, and whether it has its table.
+/// Checks that it is an intact database of this kind, and returns whether it has its table.
 fn examine(database: &Connection) -> Result<bool, Unusable> {
     database.busy_timeout(PATIENCE)?;
     let number = |pragma: &str| database.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i32>(0));
@@ -168,7 +168,7 @@ fn open(path: &Path, quotas: &[String]) -> Result<(Connection, Stored), Unusable
              PRIMARY KEY (quota, who)) WITHOUT ROWID; COMMIT"
         ))?;
     }
-    // What is confirmed is there after a power cut, too.
+    // What is confirmed must survive a power cut.
     database.pragma_update(None, "synchronous", "FULL")?;
     let mut stored = Stored::new();
     {
@@ -182,7 +182,7 @@ fn open(path: &Path, quotas: &[String]) -> Result<(Connection, Stored), Unusable
         }
     }
     for quota in stored.keys().filter(|quota| !quotas.contains(quota)) {
-        // A file that cannot be written is told of when it is to be.
+        // A failure to write is reported when there is something to write.
         drop(database.execute("DELETE FROM used WHERE quota = ?1", params![quota]));
     }
     Ok((database, stored))
@@ -217,7 +217,7 @@ fn write(database: &mut Connection, batch: &Batch) -> rusqlite::Result<Vec<Sum>>
     Ok(sums)
 }
 
-/// Adds to a row. What is of an earlier period than the row's came too late to count.
+/// Adds to a row. An addition for an earlier period than the row's is too late to count.
 const ADD: &str = "INSERT INTO used VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET
     bytes = CASE WHEN excluded.period > period THEN excluded.bytes
                  WHEN excluded.period = period THEN bytes + excluded.bytes ELSE bytes END,
@@ -230,7 +230,7 @@ fn add_row(add: &mut Statement<'_>, (quota, who, period, bytes): &Row) -> rusqli
     Ok((date(period), bytes.unsigned_abs()))
 }
 
-/// A period as the file has it: the day on which it begins, in days since 1970.
+/// A period in the file: the day on which it begins, in days since 1970.
 fn days(period: Date) -> i64 {
     i64::from(EPOCH.until(period).map_or(0, |span| span.get_days()))
 }
@@ -248,7 +248,7 @@ mod tests {
     const TODAY: Date = Date::constant(2026, 11, 24);
     const TOMORROW: Date = Date::constant(2026, 11, 25);
 
-    /// A file that is not there, and removed at the end.
+    /// A path without a file, which is removed at the end.
     struct File(PathBuf);
 
     impl File {
@@ -377,7 +377,7 @@ mod tests {
         let rows: Vec<_> = many.iter().map(|who| (&**who, TODAY, 1)).collect();
         let mut database = file.open();
         write(&mut database, &adds(&rows)).expect("it is written");
-        // In the midst of a transaction that is partly in the file.
+        // In the middle of a transaction that is partly in the file.
         database.execute_batch("PRAGMA cache_size = 5; BEGIN IMMEDIATE; UPDATE used SET bytes = 7").expect("begun");
         let journal = |file: &File| PathBuf::from(format!("{}-journal", file.0.display()));
         fs::copy(&file.0, &copy.0).expect("copied");
@@ -393,7 +393,7 @@ mod tests {
     async fn a_file_that_cannot_be_written_is_said_and_tried_again() {
         let file = File::new("busy");
         let (store, _) = Store::open(&file.0, &["q".into()]).expect("a store");
-        // What a disk that is full does, an other process's lock does as well: nothing is written.
+        // Another process's lock has the same effect as a full disk: nothing is written.
         let other = Connection::open(&file.0).expect("it");
         other.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
         let failed = store.write(adds(&[("ann", TODAY, 5)])).await;

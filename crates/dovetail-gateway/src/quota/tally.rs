@@ -1,11 +1,11 @@
-//! What is used of one quota, by whom, since its period began.
+//! The usage of one quota in its current period, by user or class.
 //!
-//! A clock may be wrong: a small router begins in 1970 and learns the time from the network. So a period never gives way to an
-//! earlier one at once; what was used stays. Only where the clock says so for an hour is it believed, and the period becomes
-//! the earlier one, again with what was used.
+//! A clock may be wrong: a small router boots in 1970 and learns the time from the network. So a period is not replaced by an
+//! earlier one at once; usage is kept. Only if the clock shows the earlier time for an hour is it trusted, and the period
+//! becomes the earlier one, again with the usage kept.
 //!
-//! There are at most so many counters. Where one more is needed, a sixteenth of them is forgotten, those with the least use: to
-//! be forgotten on purpose, a user would need that many others who each use more.
+//! The number of counters is limited. If one more is needed, a sixteenth of them is dropped, those with the least usage: to be
+//! dropped on purpose, a user would need that many others with more usage each.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,31 +19,31 @@ use jiff::{Timestamp, ZonedDateTime, civil::Date};
 use super::counter::Counter;
 use crate::config::{Beyond, Every, Per, Quota};
 
-/// Users, or classes, of whom each quota knows what they used.
+/// Maximum number of counters, of users or classes, per quota.
 pub(super) const MOST_COUNTERS: usize = 65_536;
-/// A clock that was put back is believed after so many seconds.
+/// A clock that was put back is trusted after this many seconds.
 const BELIEVED_S: u32 = 3_600;
 
-/// One quota, and what is used of it.
+/// A quota and its usage.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) quota: Quota,
     most: usize,
     is_free: Cell<bool>,
-    // The first day of the period, when the next one begins, and for how many seconds the clock has said it was earlier.
+    // The first day of the period, when the next one begins, and for how many seconds the clock has shown an earlier time.
     period: Cell<Date>,
     ends: Cell<Timestamp>,
     earlier_s: Cell<u32>,
     counters: RefCell<HashMap<Arc<str>, Rc<Counter>>>,
-    // The store does not know of the period yet.
+    // The store has not been told of the period.
     is_renewed: Cell<bool>,
-    // Of which the store does not know yet that they are forgotten.
+    // Dropped counters that the store has not been told of.
     forgotten: RefCell<Vec<Arc<str>>>,
-    // Bytes that counted since the start, by the classes' numbers.
+    // Bytes counted since the start, by class number.
     counted: RefCell<Vec<u64>>,
 }
 
-/// What a user has used of a quota.
+/// A user's usage of a quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) quota: Arc<str>,
@@ -52,16 +52,16 @@ pub(crate) struct Use {
     pub(crate) used: u64,
     pub(crate) is_of_class: bool,
     pub(crate) is_free: bool,
-    /// Whether users beyond it are refused; those who are not have a smaller weight.
+    /// Whether users beyond it are refused; otherwise they get a smaller weight.
     pub(crate) refuses: bool,
     pub(crate) is_beyond: bool,
-    /// When it begins anew, and when a user beyond it no longer is.
+    /// When the next period begins, and when a user beyond the quota ceases to be.
     pub(crate) ends: Timestamp,
     pub(crate) until: Timestamp,
 }
 
 impl Tally {
-    /// With what the store has of it, of which only the latest period counts.
+    /// Starts with the stored usage, of which only the latest period counts.
     pub(super) fn new(quota: Quota, stored: &[(Arc<str>, Date, u64)], now: &ZonedDateTime) -> Self {
         let (begins, _) = quota.every.period(now.date());
         let period = stored.iter().map(|&(_, period, _)| period).fold(begins, Date::max);
@@ -75,7 +75,7 @@ impl Tally {
             ends: Cell::new(now.timestamp()),
             earlier_s: Cell::new(0),
             counters: RefCell::new(counters),
-            // Rows of before may be left.
+            // Rows of earlier periods may be left.
             is_renewed: Cell::new(true),
             forgotten: RefCell::default(),
             counted: RefCell::default(),
@@ -84,7 +84,7 @@ impl Tally {
         tally
     }
 
-    /// The same quota with other limits, if what was used of it counts on.
+    /// The same quota with other limits, if its usage remains valid.
     pub(super) fn goes_on_as(&self, quota: Quota, now: &ZonedDateTime) -> Option<Self> {
         let is_same = self.quota.per == quota.per && self.quota.every == quota.every;
         is_same.then(|| {
@@ -105,7 +105,8 @@ impl Tally {
         })
     }
 
-    /// A second is over. Whether what users may have is another: hours that are free began or ended, or a period did.
+    /// Updates the time; to be called every second. Returns whether users' allowances may have changed: free hours began or
+    /// ended, or a period did.
     pub(super) fn look(&self, now: &ZonedDateTime) -> bool {
         let (begins, _) = self.quota.every.period(now.date());
         let rolls = begins > self.period.get();
@@ -135,7 +136,7 @@ impl Tally {
         self.is_free.set(self.quota.free.as_ref().is_some_and(|free| free.contains(now.datetime())));
     }
 
-    /// Whose use is counted together under this name.
+    /// The counter under this name.
     pub(super) fn counter(&self, who: &str) -> Rc<Counter> {
         let mut counters = self.counters.borrow_mut();
         if let Some(counter) = counters.get(who) {
@@ -163,7 +164,7 @@ impl Tally {
         }
     }
 
-    /// Counts bytes. Whether that was the last of the quota.
+    /// Counts bytes. Returns whether that used up the quota.
     pub(super) fn count(&self, counter: &Counter, class: usize, bytes: u64) -> bool {
         if self.is_free.get() {
             return false;
@@ -178,7 +179,7 @@ impl Tally {
         before < self.quota.bytes && counter.used() >= self.quota.bytes
     }
 
-    /// Whether a user is beyond the quota, now.
+    /// Whether a user is beyond the quota at the moment.
     pub(super) fn is_beyond(&self, counter: &Counter) -> bool {
         !self.is_free.get() && counter.used() >= self.quota.bytes
     }
@@ -187,7 +188,7 @@ impl Tally {
         matches!(self.quota.beyond, Beyond::Refuse)
     }
 
-    /// When a user beyond it no longer is: with the next period, or in hours that are free.
+    /// When a user beyond it ceases to be: with the next period, or in free hours.
     pub(super) fn until(&self, now: &ZonedDateTime) -> ZonedDateTime {
         let ends = self.ends.get().to_zoned_datetime(now.time_zone().clone());
         let free = self.quota.free.as_ref().filter(|_| !self.is_free.get()).and_then(|free| free.next_change(now));
@@ -221,19 +222,19 @@ impl Tally {
         self.ends.get()
     }
 
-    /// How many are known, and how many of them are beyond it. O(counters).
+    /// The number of counters, and how many of them are beyond the quota. O(counters).
     pub(super) fn known(&self) -> (usize, usize) {
         let counters = self.counters.borrow();
         let beyond = counters.values().filter(|counter| self.is_beyond(counter)).count();
         (counters.len(), beyond)
     }
 
-    /// Bytes that counted since the start, by the classes' numbers.
+    /// Bytes counted since the start, by class number.
     pub(super) fn counted(&self) -> Vec<u64> {
         self.counted.borrow().clone()
     }
 
-    /// What the store is to be told. O(counters).
+    /// What has to be written to the store. O(counters).
     pub(super) fn unsent(&self) -> Vec<(Arc<str>, u64, Rc<Counter>)> {
         let counters = self.counters.borrow();
         let unsent =
@@ -241,22 +242,22 @@ impl Tally {
         unsent.collect()
     }
 
-    /// Whether the store is to be told of the period.
+    /// Whether the period has to be written to the store.
     pub(super) fn take_renewed(&self) -> bool {
         self.is_renewed.take()
     }
 
-    /// The store is to be told of the period.
+    /// Marks the period to be written to the store.
     pub(super) fn renew(&self) {
         self.is_renewed.set(true);
     }
 
-    /// The store is to forget these, too, unless they were counted again.
+    /// Marks counters to be deleted from the store, unless they are used again.
     pub(super) fn forgets(&self, who: impl Iterator<Item = Arc<str>>) {
         self.forgotten.borrow_mut().extend(who);
     }
 
-    /// Who is to be forgotten by the store, too.
+    /// Takes the counters to be deleted from the store.
     pub(super) fn take_forgotten(&self) -> Vec<Arc<str>> {
         self.forgotten.take()
     }
@@ -326,7 +327,7 @@ mod tests {
         assert_eq!((used(&tally, "ann"), tally.period()), (700, Date::constant(2026, 11, 24)));
         assert!(!tally.look(&at("2026-11-24T12:00:03")));
         assert_eq!(used(&tally, "ann"), 700, "it was wrong for less than an hour");
-        // A clock that was wrong before, and is right now.
+        // A clock that was wrong before and is right now.
         let tally = Tally::new(quota("every = \"day\""), &[], &at("2099-01-01T12:00:00"));
         tally.count(&tally.counter("ann"), 0, 700);
         let right = at("2026-11-24T12:00:00");
@@ -357,7 +358,7 @@ mod tests {
         let tally = Tally { most: 160, ..Tally::new(quota(""), &[], &now) };
         tally.count(&tally.counter("heavy"), 0, 5_000);
         let in_flight = tally.counter("in flight");
-        // Names without number that use a little each.
+        // Many names that use a little each.
         for number in 0..10_000 {
             tally.count(&tally.counter(&format!("other {number}")), 0, 10);
             assert!(tally.known().0 <= 160);
@@ -375,7 +376,7 @@ mod tests {
         let stored = [("ann".into(), this, 300), ("bob".into(), last, 900)];
         let tally = Tally::new(quota(""), &stored, &now);
         assert_eq!((used(&tally, "ann"), used(&tally, "bob"), tally.known().0), (300, 0, 2));
-        // With another limit it goes on, of another kind it begins.
+        // Another limit keeps the usage, another kind starts from zero.
         let more = Quota { bytes: 200, ..quota("") };
         let goes_on = tally.goes_on_as(more, &now).expect("the same");
         assert!(goes_on.is_beyond(&goes_on.counter("ann")));
@@ -386,7 +387,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// What is used is the sum of what came in this day outside of free hours, by the wall clock.
+        /// Usage is the sum of what was counted on this day outside free hours, in local time.
         #[test]
         fn what_is_used_is_what_came_in_the_period(
             start in 1_774_000_000_i64..1_795_000_000,

@@ -1,4 +1,4 @@
-//! What a client's connection brings.
+//! Serves a client's connection.
 
 mod answer;
 
@@ -27,12 +27,12 @@ use crate::{
     watch::Watch,
 };
 
-/// What a stream of HTTP/2 may hold in each direction: the window that it has without being told (RFC 9113, section 6.9.2).
+/// What an HTTP/2 stream may buffer in each direction: its default window (RFC 9113, section 6.9.2).
 const STREAM_BYTES: usize = 65_535;
-/// What a connection may have sent that no server took, and what the connections of one client together may, about.
+/// Approximate limits on what a connection, and the connections of one client together, may have sent before servers take it.
 const CONNECTION_BYTES: usize = 1 << 20;
 const CLIENT_BYTES: usize = 16 << 20;
-/// Who connected just before the gateway begins nothing new is about to ask: there is so long for it.
+/// Clients that connect just before the gateway drains are about to send a request: this is how long to wait for it.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// Spawns on this thread.
@@ -45,7 +45,7 @@ impl<F: Future<Output: 'static> + 'static> Executor<F> for Here {
     }
 }
 
-/// What it takes to serve clients.
+/// What is needed to serve clients.
 #[derive(Debug)]
 pub(crate) struct Serving {
     pub(crate) settings: Rc<Settings>,
@@ -58,18 +58,18 @@ pub(crate) struct Serving {
     pub(crate) exchanges: Exchanges,
     pub(crate) tunnels: Rc<Tunnels>,
     pub(crate) towards: Rc<Towards>,
-    /// Whether the gateway begins nothing new.
+    /// Signals that the gateway drains.
     pub(crate) stops: Receiver<bool>,
 }
 
-/// A client that is connected.
+/// A connected client.
 #[derive(Debug)]
 struct Client {
     serving: Rc<Serving>,
     address: IpAddr,
     asked: Asked,
     activity: Arc<Activity>,
-    // Tunnels keep it when the connection is theirs.
+    // Tunnels keep it when they take the connection over.
     seat: Rc<Seat>,
     share: Rc<Share>,
 }
@@ -85,11 +85,11 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
     };
     let io = ClientStream::new(stream, Arc::clone(&activity), timeouts, instead);
     let mut builder = auto::Builder::new(Here);
-    // The stream itself sees to it that headers come in time.
+    // The stream itself enforces the timeout of headers.
     builder.http1().max_buf_size(most).max_headers(headers).header_read_timeout(None).timer(TokioTimer::new());
     builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX)).timer(TokioTimer::new());
     builder.http2().max_concurrent_streams(100).max_send_buf_size(STREAM_BYTES);
-    // What clients send and servers do not take yet.
+    // What clients have sent and servers have not taken yet.
     let window = (CLIENT_BYTES / seat.of_client().max(1)).clamp(STREAM_BYTES, CONNECTION_BYTES);
     builder.http2().initial_stream_window_size(STREAM_BYTES as u32).initial_connection_window_size(window as u32);
     let mut stops = serving.stops.clone();
@@ -119,7 +119,7 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
             connection.await
         }
     };
-    // How else a client's connection ends is the client's affair.
+    // How a connection ends otherwise is up to its client.
     let is_unread = done.is_err_and(|error| error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse));
     if is_unread {
         this.note_unreadable();
@@ -127,11 +127,11 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
 }
 
 impl Client {
-    /// Counts and logs a request that could not be read.
+    /// Counts and logs a request that could not be parsed.
     fn note_unreadable(&self) {
         let (why, sent_bytes) = self.activity.unreadable().unwrap_or((Unreadable::Malformed, 0));
         let (who, class) = self.serving.identities.by_address(self.address);
-        // Squid's word for a method that is not known.
+        // Squid's word for an unknown method.
         let method = Method::from_bytes(b"NONE").unwrap_or_default();
         let account = self.serving.quotas.account(&who, class);
         let record =

@@ -1,7 +1,7 @@
-//! What holds by the hour: the weights of classes that change with the time of day.
+//! Applies settings that depend on the time: weights of classes.
 //!
-//! The time is examined once a second, so a clock that is set and a machine that was asleep are noticed within a second. A
-//! weight is set when that of the file changes, and only then: one that was set at the admin port holds until then.
+//! The time is checked once a second, so a changed clock or a resumed machine is noticed within a second. A weight is set only
+//! when that of the file changes: one that was set at the admin port remains until then.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,12 +12,12 @@ use tracing::info;
 use super::{link::Link, settings::Settings};
 use crate::config::Config;
 
-/// Sets weights when their hours come.
+/// Sets weights at their hours.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     settings: Rc<Settings>,
     link: Rc<Link>,
-    /// The weights that were set last, by the classes' numbers.
+    /// The weights last set, by class number.
     weights: RefCell<Vec<Weight>>,
 }
 
@@ -27,7 +27,7 @@ impl Calendar {
         Self { settings: Rc::clone(settings), link: Rc::clone(link), weights: RefCell::new(weights) }
     }
 
-    /// Sets the weights that are others than before. O(classes) where none is.
+    /// Sets the weights that have changed. O(classes) if none has.
     pub(crate) fn look(&self) {
         let config = self.settings.config();
         if config.classes.iter().all(|class| class.weights.is_empty()) {
@@ -44,7 +44,7 @@ impl Calendar {
         }
     }
 
-    /// The link has these weights now, of another configuration.
+    /// Takes the link's weights after a reload.
     pub(crate) fn reloaded(&self, config: &Config, now: &ZonedDateTime) {
         *self.weights.borrow_mut() = config.weights_at(now.datetime());
     }

@@ -1,4 +1,4 @@
-//! What may be reached: names become addresses, and those that are refused are left out.
+//! Resolves names and leaves out addresses that may not be reached.
 
 use std::{cell::RefCell, fmt, net::IpAddr, rc::Rc, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     resolve::{MOST_ADDRESSES, Names},
 };
 
-/// Where requests may go.
+/// Resolves and checks where requests may go.
 pub(crate) struct Destinations {
     settings: Rc<Settings>,
     names: RefCell<Rc<Names>>,
@@ -24,12 +24,12 @@ impl fmt::Debug for Destinations {
 }
 
 impl Destinations {
-    /// `own`: this machine's addresses.
+    /// `own` has this machine's addresses.
     pub(crate) fn new(settings: Rc<Settings>, names: Names, own: Own) -> Self {
         Self { settings, names: RefCell::new(Rc::new(names)), own }
     }
 
-    /// Asks other name servers from now on.
+    /// Uses other name servers from now on.
     pub(crate) fn set_names(&self, names: Names) {
         *self.names.borrow_mut() = Rc::new(names);
     }
@@ -39,13 +39,13 @@ impl Destinations {
         self.own.refresh();
     }
 
-    /// Whether a connection to there, made before, may still be used.
+    /// Whether an existing connection to this address may still be used.
     pub(crate) fn may_reach(&self, server: Option<IpAddr>) -> bool {
         let access = &self.settings.config().access;
         server.is_some_and(|server| destination::check(server, access, &self.own.all()).is_ok())
     }
 
-    /// Whether this address, as it was asked for, may be reached.
+    /// Checks whether an address that was requested as such may be reached.
     pub(crate) fn check(&self, host: &Arc<str>, address: IpAddr) -> Result<(), Refusal> {
         let access = &self.settings.config().access;
         destination::check(address, access, &self.own.all()).map_err(|why| Refusal::Destination {
@@ -55,7 +55,7 @@ impl Destinations {
         })
     }
 
-    /// All addresses of a host, whatever they are.
+    /// Addresses of a host, without any check.
     pub(crate) async fn resolve(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
         let within = self.settings.config().timeouts.resolve;
         let names = Rc::clone(&self.names.borrow());
@@ -71,7 +71,7 @@ impl Destinations {
         names.find(host, within).await.is_ok_and(|found| found.contains(&address.to_canonical()))
     }
 
-    /// Addresses of a host that may be reached.
+    /// The addresses of a host that may be reached.
     pub(crate) async fn addresses(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
         let config = self.settings.config();
         let names = Rc::clone(&self.names.borrow());

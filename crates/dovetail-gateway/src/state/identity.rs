@@ -1,4 +1,4 @@
-//! The user of a request: a client's address, or the name that the client proves where there are passwords.
+//! Identifies the user of a request: by the client's address, or by an authenticated name if there are passwords.
 
 use std::{cell::RefCell, net::IpAddr, rc::Rc, sync::Arc};
 
@@ -19,19 +19,19 @@ use crate::{
     who::Who,
 };
 
-/// Knows users and their classes.
+/// Identifies users and their classes.
 #[derive(Debug)]
 pub(crate) struct Identities {
     settings: Rc<Settings>,
     passwords: RefCell<Option<Rc<Passwords>>>,
     helper: RefCell<Option<Rc<Helper>>>,
     guesses: Guesses,
-    // Passwords that are examined at once, of all clients.
+    // Bounds concurrent password checks, for all clients.
     jobs: Arc<Semaphore>,
 }
 
 impl Identities {
-    /// With passwords clients have to say who they are.
+    /// If there are passwords, clients must authenticate.
     pub(crate) fn new(settings: Rc<Settings>, passwords: Option<Passwords>) -> Self {
         Self {
             settings,
@@ -42,15 +42,15 @@ impl Identities {
         }
     }
 
-    /// Other passwords, or none.
+    /// Replaces the passwords, or removes them.
     pub(crate) fn set_passwords(&self, passwords: Option<Passwords>) {
         *self.passwords.borrow_mut() = passwords.map(Rc::new);
     }
 
-    /// Another program that examines passwords, or none. One that is the same goes on.
+    /// Replaces the program that checks passwords, or removes it. An unchanged one continues.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// If the system has no random numbers.
     pub(crate) fn set_helper(&self, config: Option<config::Helper>) -> Result<(), getrandom::Error> {
         let mut helper = self.helper.borrow_mut();
         if helper.as_ref().map(|helper| helper.config()) != config.as_ref() {
@@ -59,7 +59,7 @@ impl Identities {
         Ok(())
     }
 
-    /// The user, by the client's address.
+    /// The user with the client's address.
     pub(crate) fn by_address(&self, address: IpAddr) -> (Who, ClassId) {
         let config = self.settings.config();
         let who = Who::at(&config, address);
@@ -67,12 +67,12 @@ impl Identities {
         (who, class)
     }
 
-    /// The user, by name where names are required.
+    /// The user, by name if names are required.
     pub(crate) async fn who(&self, address: IpAddr, headers: &HeaderMap) -> Result<(Who, ClassId), Refusal> {
         self.who_says(address, headers.get(header::PROXY_AUTHORIZATION)).await
     }
 
-    /// The user, by name where names are required, which these credentials prove.
+    /// The user, by name if names are required, authenticated by these credentials.
     pub(crate) async fn who_says(
         &self,
         address: IpAddr,
@@ -86,7 +86,7 @@ impl Identities {
                 (None, Some(passwords)) => self.name_in(passwords, &client, credentials).await,
                 (None, None) => return Ok(self.by_address(address)),
             };
-            // A reload may have taken a user away meanwhile, or added one.
+            // A reload may have removed or added a user meanwhile.
             if !is_same(&helper, &self.helper) || !is_same(&passwords, &self.passwords) {
                 continue;
             }
@@ -98,7 +98,7 @@ impl Identities {
         }
     }
 
-    /// The user, by a name that was proved.
+    /// The user with an authenticated name.
     fn by_name(&self, name: Arc<str>, address: IpAddr) -> (Who, ClassId) {
         let config = self.settings.config();
         let who = Who::named(&config, &name);
@@ -109,7 +109,7 @@ impl Identities {
         (who, class)
     }
 
-    /// The name that a file of passwords says is the client's. `None`, as soon as that is known, if it is none's.
+    /// The name that a file of passwords confirms. `None`, as soon as that is known, if the credentials are wrong.
     async fn name_in(&self, passwords: &Rc<Passwords>, client: &Who, said: Option<&HeaderValue>) -> Found {
         let known = || found_in(passwords, said).err();
         if let Some(found) = known() {
@@ -119,38 +119,38 @@ impl Identities {
         self.guesses.in_turn((client, self.most_waiting()), known, examine).await?
     }
 
-    /// The name that another program says is the client's. `None`, as soon as that is known, if it is none's.
+    /// The name that another program confirms. `None`, as soon as that is known, if the credentials are wrong.
     async fn name_by(&self, helper: &Rc<Helper>, client: &Who, said: Option<&HeaderValue>) -> Found {
         let known = || found_by(helper, said).err();
         if let Some(found) = known() {
             return found;
         }
         let examine = ask(Rc::clone(helper), said.cloned());
-        // The requests before may each have waited in vain for an answer.
+        // Each earlier request may have waited for an answer that never arrived.
         let patience = 2 * helper.config().timeout;
         timeout(patience, self.guesses.in_turn((client, self.most_waiting()), known, examine))
             .await
             .unwrap_or(Err(Refusal::NoHelper))?
     }
 
-    /// Requests of one client that may wait. It may be an address that many users have.
+    /// Maximum number of queued requests per client, which may be an address shared by many users.
     fn most_waiting(&self) -> usize {
         self.settings.config().limits.requests_per_user.max(LEAST_WAITING)
     }
 }
 
-/// However few requests a user may have, so many of a client wait.
+/// At least this many requests of a client may queue, even if users may have fewer.
 const LEAST_WAITING: usize = 256;
 
-/// Whose the credentials are; `None` if they are no user's, which the client is not told at once.
+/// The user of the credentials; `None` if they are wrong, which the client is told after a delay.
 type Found = Result<Option<Arc<str>>, Refusal>;
 
-/// Whether no reload has replaced it.
+/// Whether it has not been replaced by a reload.
 fn is_same<T>(then: &Option<Rc<T>>, now: &RefCell<Option<Rc<T>>>) -> bool {
     then.as_ref().map(Rc::as_ptr) == now.borrow().as_ref().map(Rc::as_ptr)
 }
 
-/// What a file is known to say, or the job that says it: none while others have to be done first.
+/// The cached result for a file, or the job that determines it; `None` while other jobs must finish first.
 fn found_in(passwords: &Passwords, said: Option<&HeaderValue>) -> Result<Option<Job>, Found> {
     match passwords.check(said) {
         Check::Known(name) => Err(Ok(Some(name))),
@@ -161,7 +161,7 @@ fn found_in(passwords: &Passwords, said: Option<&HeaderValue>) -> Result<Option<
     }
 }
 
-/// Examines a client's credentials, unless they have become known.
+/// Checks a client's credentials, unless the result becomes known.
 async fn examine(passwords: Rc<Passwords>, jobs: Arc<Semaphore>, said: Option<HeaderValue>) -> Found {
     let found = || found_in(&passwords, said.as_ref());
     loop {
@@ -179,14 +179,14 @@ async fn examine(passwords: Rc<Passwords>, jobs: Arc<Semaphore>, said: Option<He
                 };
                 return told(spawn_blocking(run).await.unwrap_or(None)).await;
             }
-            // Another client says the same.
+            // Another client has the same credentials.
             Ok(None) => drop(place),
         }
         sleep(auth::RETRY).await;
     }
 }
 
-/// What a helper is known to say, or what to ask it.
+/// The cached result for a helper, or what to ask it.
 fn found_by(helper: &Helper, said: Option<&HeaderValue>) -> Result<Credentials, Found> {
     match helper.known(said) {
         Known::User(name) => Err(Ok(Some(name))),
@@ -196,7 +196,7 @@ fn found_by(helper: &Helper, said: Option<&HeaderValue>) -> Result<Credentials, 
     }
 }
 
-/// Asks a helper, unless it is known what it says.
+/// Asks a helper, unless the result is known.
 async fn ask(helper: Rc<Helper>, said: Option<HeaderValue>) -> Found {
     match found_by(&helper, said.as_ref()) {
         Ok(credentials) => told(helper.ask(credentials).await.map_err(|()| Refusal::NoHelper)?).await,
@@ -204,8 +204,8 @@ async fn ask(helper: Rc<Helper>, said: Option<HeaderValue>) -> Found {
     }
 }
 
-/// What was found of credentials. A client that guessed wrong waits here, for as long as its turn lasts: it has no other guess
-/// meanwhile.
+/// The result for credentials. A client whose guess was wrong waits here while it holds its turn, so that it cannot have
+/// another check meanwhile.
 async fn told(known: Option<Arc<str>>) -> Found {
     if known.is_none() {
         sleep(auth::DELAY).await;

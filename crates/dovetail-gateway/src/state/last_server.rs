@@ -1,13 +1,13 @@
-//! Where responses come from: on the way there a probe crosses the link.
+//! Remembers where responses come from: a probe towards there crosses the link.
 
 use std::{cell::Cell, net::IpAddr};
 
-/// A server that answered lately.
+/// A server that has answered recently.
 #[derive(Debug, Default)]
 pub(crate) struct LastServer(Cell<Option<IpAddr>>);
 
 impl LastServer {
-    /// It answered; one whose address is not known changes nothing.
+    /// Records an answer; a server of unknown address changes nothing.
     pub(crate) fn answered(&self, server: Option<IpAddr>) {
         self.0.set(server.or(self.0.get()));
     }

@@ -1,4 +1,4 @@
-//! The link, scheduled: places for requests, what windows connections begin with, and what goes up.
+//! The scheduled link: tickets for requests, initial windows of connections, and uploads.
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
@@ -22,13 +22,13 @@ use crate::{
     who::Who,
 };
 
-/// A turn is of what the link carries in this time, and of three segments at least: each costs a wake-up.
+/// A turn is what the link carries in this time, but at least three segments: each costs a wake-up.
 const TURN: Duration = Duration::from_millis(6);
 
-/// A connection of a class with a rate begins with a window of what that brings in this time, as its responses do.
+/// In a class with a rate, a connection's initial window is what the rate yields in this time, as for its responses.
 const FIRST: Duration = Duration::from_millis(340);
 
-/// Both ways of the link.
+/// Both directions of the link.
 #[derive(Debug)]
 pub(crate) struct Link {
     settings: Rc<Settings>,
@@ -40,7 +40,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// # Errors
-    /// [`PolicyError`] when the policy does not go with the link.
+    /// [`PolicyError`] if the policy does not suit the link.
     pub(crate) fn new(settings: Rc<Settings>) -> Result<Self, PolicyError> {
         let config = settings.config();
         let setup = setup(config.downlink.goodput_bytes_per_s());
@@ -53,7 +53,7 @@ impl Link {
         Ok(Self { settings, dispatcher, window, uplink, free: Free::new(setup.rate) })
     }
 
-    /// Gives turns from now on.
+    /// Starts to hand out turns.
     pub(crate) fn drive(&self) {
         self.dispatchers().for_each(|dispatcher| drop(spawn_local(dispatcher.drive())));
     }
@@ -63,7 +63,7 @@ impl Link {
         &self.dispatcher
     }
 
-    /// Both ways', where there are two.
+    /// The schedulers of both directions, or of the only scheduled one.
     pub(crate) fn dispatchers(&self) -> impl Iterator<Item = &Dispatcher<Who>> {
         [Some(&self.dispatcher), self.uplink.dispatcher()].into_iter().flatten()
     }
@@ -72,12 +72,12 @@ impl Link {
         &self.uplink
     }
 
-    /// What connections begin with, where the policy holds responses back.
+    /// The initial window of connections, if the policy holds responses back.
     pub(crate) const fn window(&self) -> Option<Window> {
         self.window
     }
 
-    /// What a connection for this class begins with before its place says so.
+    /// The initial window of a connection for this class, before its ticket determines it.
     pub(crate) fn window_of(&self, class: ClassId) -> Option<Window> {
         let config = self.settings.config();
         let cap = config.classes.get(class.0 as usize).and_then(|class| config.downlink.cap_bytes_per_s(class));
@@ -86,13 +86,12 @@ impl Link {
         Some(Window { begins: known.beginning(begins), ..known })
     }
 
-    /// What interactive tunnels may have without turns.
+    /// The allowance of interactive tunnels without turns.
     pub(crate) const fn free(&self) -> &Free {
         &self.free
     }
 
-    /// A place among those that wait, unless its user has too many.
-    /// `party`: the user as schedulers know them, apart or not.
+    /// A ticket for a request, unless its user has too many. `party` is the user as known to schedulers, which may be distinct.
     pub(crate) fn arrive(
         &self,
         (who, party): (&Who, &Who),
@@ -106,7 +105,7 @@ impl Link {
         Ok(self.dispatcher.arrive(party, class, None, Arc::clone(label)))
     }
 
-    /// A user's places, wherever their requests go.
+    /// The number of a user's tickets, whatever the destinations of the requests.
     fn requests(&self, who: &Who) -> usize {
         let config = self.settings.config();
         let apart = (0..).zip(&config.classes).filter(|(_, class)| !class.hosts.is_empty());
@@ -114,18 +113,18 @@ impl Link {
         self.dispatcher.requests(who) + apart.sum::<usize>()
     }
 
-    /// Whether a class has a rate that it may not exceed.
+    /// Whether a class has a rate limit.
     pub(crate) fn is_capped(&self, class: ClassId) -> bool {
         self.settings.config().classes.get(class.0 as usize).is_some_and(|class| class.rate.is_some())
     }
 
-    /// How long a request waited for its release.
+    /// How long a request was queued for release.
     pub(crate) fn waited(place: &Place) -> Duration {
         let (arrived, released) = place.times();
         Duration::from_nanos((released.unwrap_or(arrived) - arrived).0)
     }
 
-    /// Takes up other rates, and classes with these weights, of which none of before is missing.
+    /// Applies changed rates, and classes with these weights, which include all earlier ones.
     pub(crate) fn reload(&self, old: &Config, new: &Config, weights: &[Weight]) {
         let rate = new.downlink.goodput_bytes_per_s();
         if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
@@ -148,25 +147,25 @@ impl Link {
         set_caps(&self.dispatcher, new);
     }
 
-    /// Puts a user who is known into another class.
+    /// Moves a known user to another class.
     pub(crate) fn place(&self, who: &Who, class: ClassId) {
         self.dispatchers().for_each(|dispatcher| dispatcher.place(who, class));
     }
 
-    /// Another weight for a class, until a reload or until its hours change.
+    /// Sets a class's weight, until a reload or until its hours change.
     pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
         self.dispatchers().for_each(|dispatcher| dispatcher.set_weight(class_id(class), weight));
     }
 }
 
-/// The rates that classes may not exceed.
+/// Sets the rate limits of classes.
 fn set_caps(dispatcher: &Dispatcher<Who>, config: &Config) {
     for (at, class) in config.classes.iter().enumerate() {
         dispatcher.set_cap(class_id(at), config.downlink.cap_bytes_per_s(class));
     }
 }
 
-/// What goes by on a link of this many bytes a second: all of a response, its header too.
+/// The scheduler's setup for a link of this many bytes per second: a response counts completely, including its header.
 fn setup(goodput: f64) -> RequestSetup {
     let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(goodput) };
     let quantum = (goodput * TURN.as_secs_f64()) as u64;
@@ -174,7 +173,7 @@ fn setup(goodput: f64) -> RequestSetup {
     RequestSetup { quantum, ..setup }
 }
 
-/// What window the policy gives the first response, if it holds responses back at all.
+/// The policy's window for the first response, if it holds responses back at all.
 fn first_window(config: &Config, setup: &RequestSetup) -> Result<Option<Window>, PolicyError> {
     let window = config.downlink.policy.build(setup)?.first_window();
     Ok(window.map(|first| Window { first, begins: first, longest: setup.longest_window }))

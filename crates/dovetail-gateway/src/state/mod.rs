@@ -1,5 +1,5 @@
-//! What a gateway knows and goes by, in parts that know nothing of connections: each is told what happens and asked what
-//! holds, and each server task takes those that it needs.
+//! The gateway's state, in parts that are independent of connections: each is informed of events and queried, and each server
+//! task takes those that it needs.
 
 mod calendar;
 mod destinations;

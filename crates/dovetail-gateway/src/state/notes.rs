@@ -1,4 +1,4 @@
-//! What is noted of requests that are over: counts by class, and lines in the access log.
+//! Records finished requests: counts by class, and lines in the access log.
 
 use std::{
     cell::{Ref, RefCell},
@@ -10,7 +10,7 @@ use dovetail_sched::request::ClassId;
 use super::settings::Settings;
 use crate::{config::Config, counters::ClassCounters, log::Log};
 
-/// Where notes go.
+/// Where records go.
 #[derive(Debug)]
 pub(crate) struct Notes {
     settings: Rc<Settings>,
@@ -24,17 +24,17 @@ impl Notes {
         Self { settings, classes: RefCell::new(classes), log: RefCell::new(log.map(Rc::new)) }
     }
 
-    /// The configuration as it is now: classes have their names there.
+    /// The current configuration, which has the names of classes.
     pub(crate) fn config(&self) -> Rc<Config> {
         self.settings.config()
     }
 
-    /// There are this many classes from now on, and no fewer than before.
+    /// Sets the number of classes, which never decreases.
     pub(crate) fn set_classes(&self, count: usize) {
         self.classes.borrow_mut().resize_with(count, ClassCounters::default);
     }
 
-    /// Another log, or none.
+    /// Replaces the log, or removes it.
     pub(crate) fn set_log(&self, log: Option<Log>) {
         *self.log.borrow_mut() = log.map(Rc::new);
     }
@@ -43,7 +43,7 @@ impl Notes {
         self.classes.borrow()
     }
 
-    /// Notes something of a class.
+    /// Updates a class's counters.
     pub(crate) fn of_class(&self, class: ClassId, note: impl FnOnce(&ClassCounters)) {
         if let Some(counters) = self.classes.borrow().get(class.0 as usize) {
             note(counters);
@@ -54,7 +54,7 @@ impl Notes {
         self.log.borrow().clone()
     }
 
-    /// Lines of the access log that were not written.
+    /// Lines of the access log that were dropped.
     pub(crate) fn log_lost(&self) -> u64 {
         self.log.borrow().as_ref().map_or(0, |log| log.lost())
     }

@@ -1,4 +1,4 @@
-//! Whether there is room for one more connection: each takes a descriptor, of which there are so many.
+//! Limits connections by the number of descriptors, of which each takes one.
 
 use std::{
     cell::Cell,
@@ -18,10 +18,10 @@ use crate::{
     watch::Watch,
 };
 
-/// How often it is said that there are no descriptors.
+/// Minimum interval between warnings that there are no descriptors.
 const APART: Duration = Duration::from_secs(60);
 
-/// What takes descriptors, and how many there are.
+/// The users of descriptors, and their limit.
 #[derive(Debug)]
 pub(crate) struct Room {
     descriptors: Descriptors,
@@ -30,7 +30,7 @@ pub(crate) struct Room {
     pool: Rc<Pool>,
     counters: Rc<Counters>,
     places: Rc<Cell<usize>>,
-    // When it was last said that there are none left.
+    // When the last warning was logged.
     last_exhausted: Cell<Option<Instant>>,
 }
 
@@ -46,22 +46,22 @@ impl Room {
         Self { descriptors, seats, watch, pool, counters, places: Rc::default(), last_exhausted: Cell::default() }
     }
 
-    /// Clients' connections that there are descriptors for.
+    /// The number of client connections for which there are descriptors.
     pub(crate) fn clients(&self) -> usize {
         self.descriptors.clients()
     }
 
-    /// Whether there are descriptors for one more connection. Those that are only kept give way.
+    /// Whether there are descriptors for another connection. Idle connections are closed if necessary.
     pub(crate) fn is_there(&self) -> bool {
         self.leaves(0)
     }
 
-    /// A place for a connection that is being made and belongs to nothing that is in flight yet.
+    /// A slot for a connection that is being made and belongs to nothing in flight yet.
     pub(crate) fn place(&self) -> Option<Counted> {
         self.takes(0)
     }
 
-    /// A place for a connection that is tried beside another, where that leaves a quarter of all descriptors to what comes.
+    /// A slot for a connection attempted in parallel with another, if that leaves a quarter of all descriptors free.
     pub(crate) fn beside(&self) -> Option<Counted> {
         self.takes(self.descriptors.for_connections() / 4)
     }
@@ -71,19 +71,19 @@ impl Room {
         self.leaves(free).then_some(place)
     }
 
-    /// Whether so many descriptors are left by what is there.
+    /// Whether this many descriptors are left besides those in use.
     fn leaves(&self, free: usize) -> bool {
         let busy = self.seats.taken() + self.watch.live() + self.places.get();
         let most = self.descriptors.for_connections();
         let are_left = busy + free <= most;
-        // A place that is refused, and can be done without, ends no connection that may be used again.
+        // A slot that is refused and optional must not close reusable connections.
         if busy + self.pool.len() > most && (are_left || free == 0) {
             self.pool.clear();
         }
         are_left
     }
 
-    /// Accepting failed. Says so, at most once a minute, if descriptors are what is lacking.
+    /// Handles a failed accept: if descriptors are exhausted, logs that at most once a minute.
     pub(crate) fn could_not_accept(&self, error: &io::Error) {
         if !is_exhausted(error) {
             return;

@@ -9,15 +9,15 @@ use jiff::{SignedDuration, ZonedDateTime};
 
 use crate::{config::Config, headers::Via};
 
-/// hyper takes no less for a header.
+/// hyper's minimum for a header.
 const LEAST_HEADER_BYTES: usize = 8192;
 
-/// The configuration, and what is made of it for each message.
+/// The configuration, and what is derived from it for each message.
 #[derive(Debug)]
 pub(crate) struct Settings {
     config: RefCell<Rc<Config>>,
     via: RefCell<Via>,
-    // How much later it is taken to be than it is, for tests.
+    // How far the time is shifted, for tests.
     ahead: Cell<SignedDuration>,
 }
 
@@ -30,7 +30,7 @@ impl Settings {
         }
     }
 
-    /// The configuration as it is now.
+    /// The current configuration.
     pub(crate) fn config(&self) -> Rc<Config> {
         Rc::clone(&self.config.borrow())
     }
@@ -41,24 +41,24 @@ impl Settings {
         now.checked_add(self.ahead.get()).unwrap_or(now)
     }
 
-    /// Takes it to be later than it is, or earlier.
+    /// Shifts the time forwards or backwards.
     #[cfg(feature = "test-support")]
     pub(crate) fn set_ahead(&self, ahead: SignedDuration) {
         self.ahead.set(ahead);
     }
 
-    /// Goes by another from now on.
+    /// Replaces the configuration.
     pub(crate) fn set(&self, config: Config) {
         *self.via.borrow_mut() = Via::new(&config.proxy.name);
         *self.config.borrow_mut() = Rc::new(config);
     }
 
-    /// What `Via` says of this gateway.
+    /// This gateway's entries in `Via`.
     pub(crate) fn via(&self) -> Ref<'_, Via> {
         self.via.borrow()
     }
 
-    /// The most bytes and the most fields of a header.
+    /// Maximum bytes and fields of a header.
     pub(crate) fn header_limits(&self) -> (usize, usize) {
         let config = self.config.borrow();
         (config.limits.header_bytes.max(LEAST_HEADER_BYTES), config.limits.headers)

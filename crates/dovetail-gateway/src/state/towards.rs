@@ -1,9 +1,9 @@
-//! The class of a request by where it goes.
+//! Determines the class of a request by its destination.
 //!
-//! A client that knows of the proxy names the host that the gateway then connects to, so that name says where a request goes. One
-//! whose connection was intercepted chose an address, and what it writes in `Host` or in TLS may be anything: a client could name a
-//! host of a better class, or of one more class to have a share in, and go elsewhere. So such a name counts only if it leads to the
-//! very address that the client chose, as the gateway's own name servers have it.
+//! A client that is configured to use the proxy names the host that the gateway then connects to, so that name determines the
+//! destination. An intercepted client chose an address, and its `Host` or TLS server name may be anything: it could name a host
+//! of a better class, or of another class to get a share in, and go elsewhere. So such a name counts only if it resolves to the
+//! very address that the client chose, according to the gateway's own name servers.
 
 use std::{net::IpAddr, rc::Rc, sync::Arc};
 
@@ -12,7 +12,7 @@ use dovetail_sched::request::ClassId;
 use super::{destinations::Destinations, settings::Settings};
 use crate::{class::class_id, wanted::Wanted};
 
-/// Knows which hosts have a class of their own.
+/// Finds the classes of hosts.
 #[derive(Debug)]
 pub(crate) struct Towards {
     settings: Rc<Settings>,
@@ -24,7 +24,7 @@ impl Towards {
         Self { settings: Rc::clone(settings), destinations: Rc::clone(destinations) }
     }
 
-    /// The class that lists the host, if there is one. `said`: a name that an intercepted client gave for the address.
+    /// The class that lists the host, if any. `said` is a name that an intercepted client gave for the address.
     pub(crate) async fn class(&self, wanted: &Wanted, said: Option<&str>) -> Option<ClassId> {
         let config = self.settings.config();
         if config.hosts.is_empty() {

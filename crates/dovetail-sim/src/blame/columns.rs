@@ -1,4 +1,4 @@
-//! To which column a flow's service is charged.
+//! Which column a flow's service is charged to.
 
 use dovetail_sched::FlowId;
 
@@ -10,68 +10,68 @@ pub const HELD: usize = 0;
 /// The column of a resource that waits for another.
 pub const STALLED: usize = 1;
 
-/// The column of a transfer or a request that waits until a packet that was dropped is sent again.
+/// The column of a transfer or a request that waits for the retransmission of a dropped packet.
 pub const RECOVERING: usize = 2;
 
-/// The column of a transfer or a request that waits for no link: its packets are on their way, or its hosts wait for one
-/// another.
+/// The column of a transfer or a request that waits for no link: its packets are propagating, or its hosts wait for each
+/// other.
 pub const ON_ITS_WAY: usize = 3;
 
 /// The column of a request that its server has not answered yet.
 pub const SERVER: usize = 4;
 
-/// The column of a request that waits at its gateway while the link carries no packet.
+/// The column of a request queued at its gateway while the link carries no packet.
 pub const PACE: usize = 5;
 
-/// The column of a request that is between its user and the gateway, where they speak TCP.
+/// The column of a request between its user and the gateway, if they speak TCP.
 pub const USER_SIDE: usize = 6;
 
-/// So many columns come first that are of no flow.
+/// Number of leading columns that belong to no flow.
 pub const WITHOUT_FLOW: usize = 7;
 
-/// How many of the first flows have a column of their own where nothing else is asked for.
+/// Default number of first flows that have a column of their own.
 pub const FLOW_COLUMNS: usize = 24;
 
 /// A column's number fits into 16 bits.
 const MOST_FLOW_COLUMNS: usize = 1 << 15;
 
-/// So many classes have a column for those of their flows that have none; the flows of further ones share one.
+/// Number of classes with a column for their remaining flows; the flows of all further classes share one.
 const CLASS_COLUMNS: usize = 32;
 
-/// What packets waited for.
+/// Something that packets wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// What it is.
+    /// The cause.
     pub cause: Cause,
     /// The class of its flows, if the workload has classes.
     pub class: Option<String>,
 }
 
-/// What keeps a packet waiting.
+/// A cause of waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// The scheduler held back.
+    /// The scheduler let the resource idle.
     Held,
-    /// The resource was taken by a packet that waited for another resource.
+    /// The resource was occupied by a packet that waited for another resource.
     Stalled,
-    /// A packet was lost, and not sent again yet: of transfers and requests only.
+    /// A packet was lost and not yet retransmitted. Only for transfers and requests.
     Recovering,
-    /// It waited for no link: propagation, other links, and hosts that wait for one another. Of transfers and requests only.
+    /// It waited for no link: propagation, other links, and hosts that wait for each other. Only for transfers and requests.
     OnItsWay,
-    /// The request was released, and nothing of its response had come to the link. Of requests only.
+    /// The request was released, but nothing of its response had reached the link. Only for requests.
     Server,
-    /// The gateway made it wait while the link carried no packet. Of requests only.
+    /// The gateway queued it while the link carried no packet. Only for requests.
     Pace,
-    /// It was between its user and the gateway, or the gateway had no room for more of its response. Of requests only, and
-    /// where users speak TCP with the gateway.
+    /// It was between its user and the gateway, or the gateway had no room for more of its response. Only for requests, and
+    /// only if users speak TCP with the gateway.
     UserSide,
-    /// A flow, by its label, was served.
+    /// A flow, given by its label, was served.
     Flow(String),
-    /// One of the flows without a column of their own was served: of the column's class.
+    /// A flow without a column of its own was served, of the column's class.
     OtherFlows,
 }
 
-/// The columns, and which each flow has.
+/// The columns, and the column of each flow.
 #[derive(Debug)]
 pub(super) struct Columns {
     columns: Vec<Column>,
@@ -106,7 +106,7 @@ impl Columns {
         self.of_flow[flow.index()] as usize
     }
 
-    /// Gives a flow its column: one of its own while there are any, else its class's.
+    /// Assigns a column to a flow: one of its own while there are any left, else that of its class.
     pub(super) fn assign(&mut self, flow: FlowId, profile: &Profile<'_>) {
         if flow.index() >= self.of_flow.len() {
             self.of_flow.resize(flow.index() + 1, u32::MAX);
@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(assign(1, "b", Some("web")), WITHOUT_FLOW + 1);
         assert_eq!(assign(2, "c", Some("mail")), WITHOUT_FLOW + 2);
         assert_eq!(assign(3, "d", Some("web")), WITHOUT_FLOW + 1);
-        // A flow that comes again under the same name keeps its column.
+        // A flow that returns under the same name keeps its column.
         assert_eq!(assign(0, "a", Some("web")), WITHOUT_FLOW);
-        // Its number may be another's by now.
+        // Its id may have been reused.
         assert_eq!(assign(0, "e", Some("mail")), WITHOUT_FLOW + 2);
     }
 

@@ -9,7 +9,7 @@ use super::{columns::Column, row::Row, slowest::SlowPacket};
 pub struct Explanation {
     /// What packets waited for.
     pub columns: Vec<Column>,
-    /// The sums over the packets of each column's flows; those of the first [`WITHOUT_FLOW`](super::WITHOUT_FLOW) columns are empty.
+    /// The sums over each column's flows; those of the first [`WITHOUT_FLOW`](super::WITHOUT_FLOW) columns are empty.
     pub rows: Vec<Row>,
     /// The sums over the selected packets.
     pub selected: Row,
@@ -19,13 +19,13 @@ pub struct Explanation {
     pub flows: Vec<FlowColumn>,
 }
 
-/// Where a flow's service is charged to.
+/// The column of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowColumn {
     /// The flow.
     pub flow: FlowId,
     /// Its name.
     pub label: String,
-    /// Its column, as an index.
+    /// Index of the column that its service is charged to.
     pub column: usize,
 }

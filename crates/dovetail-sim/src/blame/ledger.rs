@@ -1,4 +1,4 @@
-//! Sums over what ended on a network's one watched link, whether those are transfers or requests.
+//! Sums over transfers or requests that ended on a network's watched link.
 
 use dovetail_sched::{FlowId, Nanos, Weight};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::Profile;
 
-/// Who was charged with what, by flow.
+/// Sums per column and per flow.
 #[derive(Debug)]
 pub(super) struct Ledger {
     columns: Columns,
@@ -30,7 +30,7 @@ struct Flow {
     class: String,
 }
 
-/// One that ended.
+/// A transfer or request that ended.
 pub(super) struct Done<'a> {
     pub(super) number: usize,
     pub(super) flow: usize,
@@ -38,7 +38,7 @@ pub(super) struct Done<'a> {
     pub(super) ended: Nanos,
     pub(super) own_nanos: u64,
     pub(super) same_flow_nanos: u64,
-    /// Nanoseconds by column, its own flow's included.
+    /// Nanoseconds per column, including its own flow's.
     pub(super) owed: &'a [u64],
 }
 
@@ -56,7 +56,7 @@ impl Ledger {
         }
     }
 
-    /// There is one more flow; its number.
+    /// Adds a flow; returns its number.
     pub(super) fn appears(&mut self, label: &str, class: &str) -> usize {
         let flow = self.flows.len();
         let profile = Profile { weight: Weight::default(), label, class: Some(class) };
@@ -79,7 +79,7 @@ impl Ledger {
         self.columns.of(FlowId(flow as u32))
     }
 
-    /// One has ended.
+    /// Records one that ended.
     pub(super) fn ended(&mut self, done: &Done<'_>) {
         let column = self.column(done.flow);
         let same_flow = Nanos(done.same_flow_nanos);
@@ -102,12 +102,12 @@ impl Ledger {
         }
     }
 
-    /// One was given up.
+    /// Records one that was cancelled.
     pub(super) fn cancelled(&mut self, number: usize, flow: usize) {
         self.count(number, flow, |row| row.dropped += 1);
     }
 
-    /// One had not ended when the run did.
+    /// Records one that had not ended when the run did.
     pub(super) fn left(&mut self, number: usize, flow: usize) {
         self.count(number, flow, |row| row.left += 1);
     }

@@ -1,8 +1,8 @@
-//! Who made a packet wait.
+//! What packets wait for.
 //!
-//! A packet is in the box from its arrival `a` to its end `e` on the last resource. At every instant in between it is
-//! either processed by a resource or it waits before one, and while it waits before resource `j`, that resource is in
-//! one of three states:
+//! A packet is in the middlebox from its arrival `a` until it leaves the last resource at `e`. At every instant in between it
+//! is either being processed by a resource or waiting for one. While it waits for resource `j`, that resource is in one of
+//! three states:
 //!
 //! | resource `j` | the waiting packet's time goes to |
 //! |---|---|
@@ -10,39 +10,39 @@
 //! | is taken by a packet that waits for another resource: blocked by a full buffer, or released and, with no-wait, not started yet | *stalled* |
 //! | is free, and the scheduler chose no packet | *held* |
 //!
-//! So the latency is divided without remainder, to the nanosecond:
+//! The latency is thus divided without remainder, to the nanosecond:
 //!
 //! ```text
 //! e - a = sum_j own_j + same + sum_{g != f} behind_g + stalled + held
 //! ```
 //!
-//! For each resource `j` let `B_j(g, t)` be how long it has been in the state `g` by time `t`. A packet that waits before
-//! `j` from `t1` to `t2` owes `B_j(g, t2) - B_j(g, t1)` of its time to `g`. The states have a *column* each: held, stalled,
-//! one for each of the first flows, and one for all later flows of a class, so that there are few however many flows there
-//! are. Sums over packets are kept without any packet's parts (`place`); these are found out for the few packets that are
-//! shown one by one. What a flow is served is counted besides for each flow, which makes *same* exact for all.
+//! For each resource `j` let `B_j(g, t)` be the time it has spent in state `g` by time `t`. A packet that waits for `j` from
+//! `t1` to `t2` waited `B_j(g, t2) - B_j(g, t1)` for `g`. Each state has a *column*: held, stalled, one for each of the first
+//! flows, and one for all later flows of each class, so that the number of columns is bounded. Sums over packets are kept
+//! without the parts of any packet (`place`); these are computed only for the few packets that are shown one by one. In
+//! addition, the service of each flow is counted, which makes *same* exact for all flows.
 //!
-//! An [`Observer`](crate::Observer) is told of a packet's passage when it is released, before it happens, and in order of release, while
-//! packets may overtake each other between resources. Each resource therefore keeps what is still to come in order of
-//! time, and takes it into account when nothing earlier can be told any more.
+//! An [`Observer`](crate::Observer) is notified of a packet's passage when it is released, before it happens. Notifications
+//! come in order of release, but packets may overtake each other between resources. Each resource therefore keeps future
+//! events in order of time, and processes them once nothing earlier can be reported.
 //!
 //! | file | what |
 //! |---|---|
 //! | `packets` | the observer |
-//! | `columns` | to which column a flow's service is charged |
-//! | `place` | a resource, over time |
-//! | `slots` | packets in the box, and what they owe to whom so far |
-//! | `parts` | one packet's time |
-//! | `explanation` | that of all |
+//! | `columns` | which column a flow's service is charged to |
+//! | `place` | a resource over time |
+//! | `slots` | packets in the middlebox, and what they have waited for so far |
+//! | `parts` | how one packet's time is divided |
+//! | `explanation` | how the time of all packets is divided |
 //! | `row` | sums over packets |
 //! | `ledger` | sums over transfers or requests |
-//! | `slowest` | the packets that took longest |
-//! | `transfers` | the same of transfers over TCP, of which many packets are in flight at once |
-//! | `requests` | the same of requests of users behind a gateway |
+//! | `slowest` | the slowest packets |
+//! | `transfers` | the same for TCP transfers, which have many packets in flight at once |
+//! | `requests` | the same for requests of users behind a gateway |
 //! | `segment` | what a packet of a connection carries |
 //!
-//! Cost: O(columns) a packet and resource; memory 16 bytes for each packet that a resource has served since the oldest packet
-//! that waits arrived, and 32 for each packet that waits.
+//! Cost: O(columns) per packet and resource. Memory: 16 bytes for each packet that a resource has served since the oldest
+//! waiting packet arrived, and 32 for each waiting packet.
 
 mod columns;
 mod explanation;

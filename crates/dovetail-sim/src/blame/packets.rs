@@ -1,4 +1,4 @@
-//! The packets of a pipeline.
+//! What the packets of a pipeline wait for.
 
 use std::{collections::VecDeque, mem::take, sync::Arc};
 
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::{Observer, Passage, Profile};
 
-/// The row of the selected packets among those that places count; that of a column is one further.
+/// Row of the selected packets in a place's sums; the row of a column follows one later.
 const SELECTED: usize = 0;
 
-/// What happened before the oldest packet that waits is forgotten when that is this many turns, and most of all.
+/// The history before the oldest waiting packet is discarded once it exceeds this many turns and half of all.
 const FORGET_TURNS: usize = 1 << 16;
 
-/// An observer that divides every packet's latency among what it waited for, and tells `each` packet that ended.
+/// An observer that divides each packet's latency among what it waited for, and calls `each` for each packet that ended.
 pub struct Blame<F> {
     columns: Columns,
     places: Vec<Place>,
@@ -30,13 +30,13 @@ pub struct Blame<F> {
     rows: Vec<Row>,
     selection: Selection,
     selected: Row,
-    // By column: what the selected packets of its flows waited for their own flows.
+    // By column: how long selected packets of its flows waited for their own flow.
     selected_same_nanos: Vec<u128>,
     slowest: Slowest<Box<Slow>>,
     each: F,
     ended: Vec<u32>,
     until_tidy: usize,
-    // The latest that was told.
+    // The latest time reported.
     reached: Nanos,
 }
 
@@ -50,7 +50,7 @@ struct Flow {
     waiting: VecDeque<Waiting>,
 }
 
-/// A slow packet; what it waited for is found out when it is sure to stay one, or is about to be forgotten.
+/// A slow packet; what it waited for is computed once it is sure to remain one, or before the history is discarded.
 #[derive(Debug)]
 struct Slow {
     packet: Ended,
@@ -58,7 +58,7 @@ struct Slow {
     same_flow: u64,
     column: usize,
     stays: Vec<Stay>,
-    // Empty until they are found out.
+    // Empty until computed.
     causes: Vec<Nanos>,
 }
 
@@ -98,7 +98,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    /// Ends the watch. Packets that have not been released are counted as left.
+    /// Ends the observation. Packets that have not been released are counted as left.
     pub fn finish(mut self) -> Explanation {
         self.advance(Nanos::MAX);
         let ended = self.places[0].last_at().max(self.reached);
@@ -140,7 +140,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    /// Takes into account what happens up to `now`, when nothing before `now` will be told any more.
+    /// Processes events up to `now`, once nothing before `now` can be reported any more.
     #[inline]
     fn advance(&mut self, now: Nanos) {
         let last = self.places.len() - 1;
@@ -164,7 +164,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    /// A packet begins to wait before a later resource.
+    /// A packet starts to wait for a later resource.
     fn enters(&mut self, at: usize, slot: u32) {
         let came = self.slots.stays(slot)[at].came;
         let packet = self.slots.packet(slot);
@@ -189,7 +189,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         self.flows[flow.index()].is_selected || self.selection == Selection::Packet(number)
     }
 
-    /// A packet that waits for the first resource will not be sent: nothing that it waited for counts.
+    /// A packet that waits for the first resource will not be sent: its waiting time is deducted again.
     fn leaves(&mut self, flow: FlowId, waited: &Waiting, now: Nanos) {
         let rows = rows(&self.columns, flow, self.is_selected(flow, waited.number));
         self.places[0].wait(rows, now, -1);
@@ -212,7 +212,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
             self.selected_same_nanos[column] += u128::from(packet.same_flow);
             let label = &self.flows[flow.index()].label;
             self.slowest.keep(latency, number, |before| {
-                // Where all wait at once, each is the slowest so far.
+                // If all wait at once, each is the slowest so far.
                 let (packet, label, same_flow) = (packet.ended, label.clone(), packet.same_flow);
                 let Some(mut slow) = before else {
                     let (stays, causes) = (stays.to_vec(), Vec::new());
@@ -233,7 +233,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    /// Forgets what no packet will ask for.
+    /// Discards history that no packet needs.
     fn tidy(&mut self) {
         self.until_tidy = FORGET_TURNS;
         let waiting = self.flows.iter().filter_map(|flow| Some(flow.waiting.front()?.arrival));
@@ -248,7 +248,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    /// Finds out what these of the slowest waited for.
+    /// Computes what these of the slowest packets waited for.
     fn find_out(&mut self, which: impl Fn(&Slow) -> bool) {
         let (places, columns) = (&self.places, self.columns.len());
         self.slowest.change(|slow| {
@@ -298,7 +298,7 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.advance(now);
         let flow = &mut self.flows[packet.flow.index()];
-        // Buffer limits drop what came last or what waits longest.
+        // Buffer limits drop the latest or the longest-waiting packet.
         let at = flow.waiting.iter().rposition(|waited| waited.number == packet.handle);
         let Some(waited) = at.and_then(|at| flow.waiting.remove(at)) else { return };
         self.rows[self.columns.of(packet.flow)].dropped += 1;
@@ -308,7 +308,7 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
 
     #[inline]
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
-        // What ended before this release is known now, and nothing that is told later begins before it.
+        // What ended before this release is final, and nothing reported later begins before it.
         self.advance(passage.released());
         let Some(waited) = self.flows[packet.flow.index()].waiting.pop_front() else { return };
         debug_assert_eq!(waited.number, packet.handle, "flows keep their order");
@@ -330,7 +330,7 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
     }
 }
 
-/// The rows of a place that count a packet.
+/// The rows of a place that a packet counts in.
 #[inline]
 fn rows(columns: &Columns, flow: FlowId, is_selected: bool) -> [Option<usize>; 2] {
     [Some(1 + columns.of(flow)), is_selected.then_some(SELECTED)]

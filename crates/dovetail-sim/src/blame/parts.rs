@@ -1,18 +1,18 @@
-//! Where one packet's time went, and of which packets that is wanted.
+//! How one packet's time is divided, and which packets are selected.
 
 use dovetail_sched::{FlowId, Nanos};
 
-/// Of which packets the sum and the slowest are wanted.
+/// Packets for which the sum and the slowest are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Selection {
-    /// All.
+    /// All packets.
     #[default]
     All,
-    /// The one of this number.
+    /// The packet with this number.
     Packet(u64),
-    /// Those of the flow with this label.
+    /// The packets of the flow with this label.
     Flow(String),
-    /// Those of this class.
+    /// The packets of this class.
     Class(String),
 }
 
@@ -27,7 +27,7 @@ impl Selection {
         }
     }
 
-    /// Whether this packet of such a flow is.
+    /// Whether this packet of such a flow is selected.
     pub(super) fn covers(&self, packet: u64, label: &str, class: Option<&str>) -> bool {
         *self == Self::Packet(packet) || self.covers_flow(label, class)
     }
@@ -46,7 +46,7 @@ pub(super) struct Parts<'a> {
     pub(super) own: &'a [Nanos],
     /// How long it waited while its own flow was served.
     pub(super) same_flow: Nanos,
-    /// How long it waited for each column's cause, its own flow's service left out.
+    /// How long it waited for each column's cause, excluding its own flow's service.
     pub(super) causes: &'a [Nanos],
 }
 

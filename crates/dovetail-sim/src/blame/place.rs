@@ -1,17 +1,17 @@
-//! A resource over time: what state it has been in, and how long packets waited meanwhile.
+//! A resource over time: which states it was in, and how long packets waited during each.
 //!
-//! The sums over packets need no packet's own parts. While a resource is in the state of column `g`, every packet that waits
-//! before it owes `g` its time, so with `W_h` packets of row `h` waiting
+//! Sums over packets do not require the parts of single packets. While a resource is in the state of column `g`, every packet
+//! waiting for it adds to `g`, so with `W_h` packets of row `h` waiting
 //!
 //! ```text
 //! sums[g][h] += W_h · dt
 //! ```
 //!
-//! All rows are brought up to date when the state changes, as if each `W_h` had been so since it began; for a packet that came
-//! or went in between, its row is corrected then: O(1) as a packet enters, O(rows) as one starts, and nothing is kept for a
-//! packet. Both add to words of 64 bits, and these to the sums before they could overflow. The parts of single packets are wanted for a few only. For those the states
-//! since the oldest packet that waits are remembered, with the sums of every 64th, so that `B(g, t)` of any time since then
-//! is a search and a short addition.
+//! All rows are updated when the state changes, as if each `W_h` had been constant since the state began; when a packet
+//! arrives or leaves in between, its row is corrected at once. This takes O(1) when a packet enters and O(rows) when one
+//! starts, without memory per packet. Both update 64-bit words, which are added to the sums before they can overflow. The
+//! parts of single packets are needed for a few only. For those, the states since the arrival of the oldest waiting packet
+//! are kept, with the sums at every 64th, so that `B(g, t)` for any time since then takes a search and a short addition.
 
 use std::collections::VecDeque;
 
@@ -19,10 +19,10 @@ use dovetail_sched::{FlowId, Nanos};
 
 use super::columns::{HELD, STALLED, WITHOUT_FLOW};
 
-/// The time in each state is remembered at every turn of this many.
+/// The time in each state is recorded at every multiple of this many turns.
 const CHECKPOINT_EVERY: u64 = 64;
 
-/// So much may be added to a word before it is added to its sum.
+/// Limit of what is added to a word before it is flushed to its sum.
 const ROOM: u64 = 1 << 62;
 
 /// A packet's time on a resource.
@@ -31,14 +31,14 @@ pub(super) struct Turn {
     pub(super) at: Nanos,
     pub(super) until: Nanos,
     pub(super) column: u32,
-    /// Whose packet it is, by its slot and flow; none of a resource that stalls.
+    /// Slot and flow of the packet; `None` if the resource stalls.
     pub(super) packet: Option<(u32, FlowId)>,
 }
 
-/// Something that happened at a place.
+/// An event at a place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happened {
-    /// The packet in this slot began to wait.
+    /// The packet in this slot started to wait.
     Entered(u32),
     /// The packet in this slot started.
     Started(u32),
@@ -48,38 +48,38 @@ pub(super) enum Happened {
 #[derive(Debug)]
 pub(super) struct Place {
     state: State,
-    // How long it has served each flow, by `served_until`, and the flow that it serves.
+    // Service time of each flow up to `served_until`, and the flow being served.
     served: Vec<u64>,
-    // What is to come, each in order of time.
+    // Future events, each queue in order of time.
     entering: VecDeque<(Nanos, u32)>,
     turns: VecDeque<Turn>,
     past: Past,
 }
 
-/// The state that a resource is in, and what that has cost whom.
+/// The state of a resource, and what it has cost each row.
 #[derive(Debug)]
 struct State {
     column: usize,
     flow: Option<FlowId>,
     since: Nanos,
     until: Nanos,
-    // How many packets of each row wait, fewer than memory could hold, and all of these.
+    // Number of waiting packets per row (bounded by memory), and in total.
     waiting: Vec<u32>,
     all_waiting: u64,
-    // What rows owe by the beginning of the state, and less for each packet that came since: `recent[column]` and
-    // `sums[column]` have one for each row, and what is owed is both together.
+    // What rows owe by the beginning of the state, minus a correction for each packet that arrived since. `recent[column]`
+    // and `sums[column]` have an entry per row; what is owed is the sum of both.
     recent: Vec<Vec<i64>>,
     sums: Vec<Vec<i128>>,
     // No word of `recent` is further from zero.
     furthest: u64,
 }
 
-/// A state that was, since the one before ended; in between the resource was free.
+/// A past state, since the end of the one before; in between the resource was free.
 #[derive(Debug, Clone, Copy)]
 struct Was {
     at: Nanos,
-    // The column in the first bits, and how long in the others. More than fits is told in several turns; as the clock ends,
-    // there are few of these.
+    // The column in the low bits, the duration in the others. A longer duration is split into several turns; since the clock
+    // ends, there are few of these.
     column_and_nanos: u64,
 }
 
@@ -104,13 +104,13 @@ impl Was {
     }
 }
 
-/// The states that may be asked for.
+/// Past states that may still be queried.
 #[derive(Debug, Default)]
 struct Past {
     turns: VecDeque<Was>,
-    /// The number of the first of them.
+    /// Number of the first of them.
     first: u64,
-    // Of every 64th turn: its beginning, and the time in each state by then.
+    // At every 64th turn: when it began, and the time in each state by then.
     checkpoints: VecDeque<(Nanos, Vec<u64>)>,
     // By the end of the last turn.
     spent: Vec<u64>,
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// There are this many columns and rows, and this flow.
+    /// Makes room for this many columns and rows, and for this flow.
     pub(super) fn widen(&mut self, columns: usize, rows: usize, flow: FlowId) {
         self.served.resize(self.served.len().max(flow.index() + 1), 0);
         let state = &mut self.state;
@@ -153,31 +153,31 @@ impl Place {
         self.past.spent.resize(columns, 0);
     }
 
-    /// A packet begins to wait here.
+    /// A packet will start to wait here.
     #[inline]
     pub(super) fn enters(&mut self, at: Nanos, slot: u32) {
         insert(&mut self.entering, (at, slot), |&(at, _)| at);
     }
 
-    /// A packet is processed.
+    /// A packet will be processed.
     #[inline]
     pub(super) fn serves(&mut self, turn: Turn) {
         insert(&mut self.turns, turn, |turn| turn.at);
     }
 
-    /// The resource is taken by a packet that waits for another one.
+    /// The resource will be occupied by a packet that waits for another one.
     pub(super) fn stalls(&mut self, at: Nanos, until: Nanos) {
         self.serves(Turn { at, until, column: STALLED as u32, packet: None });
     }
 
-    /// When the next thing to come happens.
+    /// Time of the next event.
     #[inline]
     pub(super) fn next_at(&self) -> Nanos {
         let enters = self.entering.front().map_or(Nanos::MAX, |&(at, _)| at);
         self.turns.front().map_or(enters, |turn| turn.at.min(enters))
     }
 
-    /// What happens next, by `now`. Who enters and starts at one instant has entered first.
+    /// The next event up to `now`. A packet that enters and starts at the same instant enters first.
     #[inline]
     pub(super) fn next(&mut self, now: Nanos) -> Option<Happened> {
         loop {
@@ -200,9 +200,9 @@ impl Place {
         }
     }
 
-    /// The resource takes on another state.
+    /// Switches the resource to another state.
     fn turn(&mut self, turn: Turn) {
-        // Of turns that begin at one instant all but the last take no time, in whatever order they are told.
+        // Of turns that begin at the same instant all but the last have no duration, in whatever order they are reported.
         if turn.until <= self.past.until {
             return;
         }
@@ -214,7 +214,7 @@ impl Place {
         self.past.push(&turn);
     }
 
-    /// The resource is free since its last turn ended, if that is before `at`.
+    /// The resource has been free since its last turn ended, if that is before `at`.
     #[inline]
     fn free_until(&mut self, at: Nanos) {
         let ended = self.state.until;
@@ -226,7 +226,7 @@ impl Place {
         }
     }
 
-    /// One packet more or less, which `change` is, of these rows waits from `at` on.
+    /// Changes the number of waiting packets of these rows by `change`, which is 1 or -1, from `at` on.
     #[inline]
     pub(super) fn wait(&mut self, rows: [Option<usize>; 2], at: Nanos, change: i32) {
         self.free_until(at);
@@ -235,7 +235,7 @@ impl Place {
         }
     }
 
-    /// How long it has served a flow by `at`.
+    /// Total service of a flow by `at`.
     #[inline]
     pub(super) fn served(&self, flow: FlowId, at: Nanos) -> u64 {
         let is_served = self.state.flow == Some(flow);
@@ -243,17 +243,17 @@ impl Place {
         self.served[flow.index()] + more.0
     }
 
-    /// What a row of which no packet waits owes a column.
+    /// What a row without waiting packets owes a column.
     pub(super) fn sum(&self, column: usize, row: usize) -> u128 {
         (self.state.sums[column][row] + i128::from(self.state.recent[column][row])).max(0).cast_unsigned()
     }
 
-    /// Until when the past is known.
+    /// End of the recorded past.
     pub(super) fn last_at(&self) -> Nanos {
         self.past.until
     }
 
-    /// What a row owes a column less, for a packet that is not sent after all.
+    /// Deducts from these rows what a packet owed that is not sent after all.
     pub(super) fn forgive(&mut self, rows: [Option<usize>; 2], owed: &[Nanos]) {
         for (sums, owed) in self.state.sums.iter_mut().zip(owed) {
             for row in rows.into_iter().flatten() {
@@ -262,7 +262,7 @@ impl Place {
         }
     }
 
-    /// Adds the time in each state between two times that are remembered.
+    /// Adds the time in each state between two times within the recorded past.
     pub(super) fn add_between(&self, from: Nanos, to: Nanos, columns: &mut [Nanos]) {
         let (before, after) = (self.past.spent_by(from), self.past.spent_by(to));
         for ((sum, before), after) in columns.iter_mut().zip(before).zip(after) {
@@ -270,12 +270,12 @@ impl Place {
         }
     }
 
-    /// How many turns are remembered, and how many of them began before `at`.
+    /// Number of recorded turns, and how many of them began before `at`.
     pub(super) fn remembered(&self, at: Nanos) -> [usize; 2] {
         [self.past.turns.len(), self.past.turns.partition_point(|was| was.at < at)]
     }
 
-    /// Nothing before `at` will be asked for.
+    /// Nothing before `at` will be queried.
     pub(super) fn forget_before(&mut self, at: Nanos) {
         self.past.forget_before(at);
     }
@@ -291,13 +291,13 @@ impl State {
         (self.column, self.flow, self.since, self.until) = (column, flow, at, until);
     }
 
-    /// All that wait owe the state so much.
+    /// Charges this state's time to all waiting packets.
     #[inline]
     fn owe(&mut self, nanos: u64) {
         match u32::try_from(nanos) {
             Ok(nanos) if self.has_room(self.all_waiting.saturating_mul(nanos.into())) => {
                 for (recent, &waiting) in self.recent[self.column].iter_mut().zip(&self.waiting) {
-                    // It fits into 63 bits, as there is room for it.
+                    // It fits into 63 bits, since there is room for it.
                     *recent += (u64::from(waiting) * u64::from(nanos)).cast_signed();
                 }
             }
@@ -321,7 +321,7 @@ impl State {
         self.all_waiting = self.all_waiting.wrapping_add_signed(change.into());
     }
 
-    /// Whether so much can be added to each word; where that is so, it is going to be.
+    /// Whether `more` can be added to each word; if so, the caller will add it.
     #[inline]
     fn has_room(&mut self, more: u64) -> bool {
         if self.furthest.saturating_add(more) > ROOM {
@@ -344,7 +344,7 @@ impl State {
 
 impl Past {
     fn push(&mut self, turn: &Turn) {
-        // The turn before may end early: only by a turn of no length, which has no part in this.
+        // The previous turn can only end early because of a turn without duration, which does not matter here.
         let mut at = turn.at;
         while at < turn.until {
             if (self.first + self.turns.len() as u64).is_multiple_of(CHECKPOINT_EVERY) {
@@ -366,7 +366,7 @@ impl Past {
         let checkpoint = self.checkpoints.partition_point(|(from, _)| *from <= at);
         let (mut until, mut spent, from) = match checkpoint.checked_sub(1).and_then(|last| self.checkpoints.get(last)) {
             Some((from, spent)) => (*from, spent.clone(), self.turns.partition_point(|was| was.at < *from)),
-            // Before the first turn of all the resource was free.
+            // Before the first turn the resource was free.
             None => (Nanos::ZERO, vec![0; self.spent.len()], 0),
         };
         spent.resize(self.spent.len(), 0);
@@ -379,7 +379,7 @@ impl Past {
         spent
     }
 
-    /// Keeps the last checkpoint that is not after `at`, and what follows it.
+    /// Keeps the last checkpoint not after `at`, and what follows it.
     fn forget_before(&mut self, at: Nanos) {
         let keep = self.checkpoints.partition_point(|(from, _)| *from <= at).saturating_sub(1);
         self.checkpoints.drain(..keep);
@@ -391,7 +391,7 @@ impl Past {
     }
 }
 
-/// Into a queue in order of time, behind what is at the same time; nearly always at its end.
+/// Inserts into a queue in order of time, behind items of the same time; nearly always at the end.
 #[inline]
 fn insert<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Nanos) {
     if queue.back().is_none_or(|last| at(last) <= at(&item)) {
@@ -411,10 +411,10 @@ mod tests {
 
     #[test]
     fn sums_are_exact_however_long_packets_wait() {
-        // Turns of lengths that fit into 32 bits and that do not; two packets' waiting is more than 64 bits hold in the last.
+        // Durations that fit into 32 bits and longer ones; in the last, the waiting time of two packets overflows 64 bits.
         for nanos in [1000, (1 << 32) - 2, 1 << 32, 1 << 61, 3 << 60] {
             let turns = [(6, 0, nanos), (7, nanos, 2 * nanos), (6, 2 * nanos, 4 * nanos)];
-            // Of each packet when it comes and goes, and its rows; among them many at once.
+            // When each packet arrives and leaves, and its rows; many at once.
             let both = [Some(1), Some(0)];
             let mut packets = vec![(nanos / 2, 3 * nanos, both), (nanos, 2 * nanos + 1, [Some(1), None])];
             packets.extend((1..100).map(|at| (at * (nanos / 100), 4 * nanos - at, both)));
@@ -446,7 +446,7 @@ mod tests {
     fn the_past_is_what_it_was() {
         let mut place = Place::new();
         place.widen(6, 1, FlowId(0));
-        // Two columns in turn, three nanoseconds of every ten, and one turn that is longer than its field.
+        // Two columns alternate, three of every ten nanoseconds, and one turn is longer than its field.
         let turn = |at: u64, nanos: u64, column| Turn { at: Nanos(at), until: Nanos(at + nanos), column, packet: None };
         let mut spent = vec![[0u64; 6]];
         for at in 0..2000u64 {

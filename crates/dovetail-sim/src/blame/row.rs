@@ -7,19 +7,19 @@ use super::parts::Parts;
 /// Where the time of several packets went, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Packets that crossed the pipeline: those that the sums are over.
+    /// Packets that crossed the pipeline; the sums are over these.
     pub packets: u64,
     /// Packets that were dropped.
     pub dropped: u64,
-    /// Packets that still waited when the run ended.
+    /// Packets that were still waiting when the run ended.
     pub left: u64,
-    /// Sum of the latencies: the sum of all below.
+    /// Sum of the latencies, which equals the sum of all fields below.
     pub latency_nanos: u128,
     /// Time for which each resource processed them.
     pub own_nanos: Vec<u128>,
     /// Time for which they waited while their own flow was served.
     pub same_flow_nanos: u128,
-    /// Time for which they waited for each column's cause; columns that came later than the last packet are missing.
+    /// Time for which they waited for each column's cause; columns added after the last packet are missing.
     pub causes_nanos: Vec<u128>,
 }
 
@@ -39,7 +39,7 @@ impl Row {
         }
     }
 
-    /// Adds a packet that ended, without what it waited for besides its own flow.
+    /// Adds a packet that ended, except what it waited for other than its own flow.
     #[inline]
     pub(super) fn ended(&mut self, latency: Nanos, same_flow_nanos: u64, own: impl Iterator<Item = Nanos>) {
         self.packets += 1;
@@ -61,7 +61,7 @@ impl Row {
         add_all(&mut self.causes_nanos, &other.causes_nanos);
     }
 
-    /// The sum of a column, 0 where it has none.
+    /// The sum of a column, 0 if it has none.
     #[must_use]
     pub fn cause_nanos(&self, column: usize) -> u128 {
         self.causes_nanos.get(column).copied().unwrap_or(0)

@@ -8,7 +8,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether it carries what began at this number; one that carries nothing is of its number.
+    /// Whether it covers what began at this number; an empty segment covers only its own number.
     pub(crate) fn covers(&self, from: u32) -> bool {
         from.wrapping_sub(self.from) < self.bytes.max(1)
     }

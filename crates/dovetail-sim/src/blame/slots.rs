@@ -1,16 +1,16 @@
-//! Packets on their way through the resources.
+//! Packets in the pipeline.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
 use super::parts::Ended;
 use crate::Passage;
 
-/// A packet on its way.
+/// A packet in the pipeline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InBox {
     pub(super) ended: Ended,
-    /// Nanoseconds that it waited while its own flow was served. While it waits, what the resource had served its flow
-    /// before is subtracted, modulo 2^64.
+    /// Nanoseconds it waited while its own flow was served. While it waits, minus the flow's earlier service on the resource,
+    /// modulo 2^64.
     pub(super) same_flow: u64,
     pub(super) is_selected: bool,
 }
@@ -23,22 +23,22 @@ pub(super) struct Stay {
     pub(super) end: Nanos,
 }
 
-/// A packet before the first resource.
+/// A packet that waits for the first resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) number: u64,
     pub(super) rank: u64,
     pub(super) arrival: Nanos,
-    /// What the first resource had served its flow as it came.
+    /// The flow's earlier service on the first resource when it arrived.
     pub(super) served_before: u64,
 }
 
-/// All packets on their way, in slots that are used again.
+/// All packets in the pipeline, in slots that are reused.
 #[derive(Debug)]
 pub(super) struct Slots {
     resources: usize,
     packets: Vec<InBox>,
-    // `resources` a slot.
+    // `resources` per slot.
     stays: Vec<Stay>,
     free: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl Slots {
         Self { resources, packets: Vec::new(), stays: Vec::new(), free: Vec::new() }
     }
 
-    /// A slot for a packet that will cross the resources so.
+    /// Allocates a slot for a packet with this passage.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet, waited: &Waiting, is_selected: bool, passage: &Passage) -> u32 {
         let Waiting { number, rank, arrival, served_before } = *waited;
@@ -83,13 +83,13 @@ impl Slots {
         &mut self.packets[slot as usize]
     }
 
-    /// Where the packet was, and when.
+    /// The packet's stays.
     #[inline]
     pub(super) fn stays(&self, slot: u32) -> &[Stay] {
         &self.stays[slot as usize * self.resources..][..self.resources]
     }
 
-    /// When the oldest of them came; `None` if there is none.
+    /// When the oldest of them arrived; `None` if there is none.
     pub(super) fn oldest(&self) -> Option<Nanos> {
         let mut is_free = vec![false; self.packets.len()];
         self.free.iter().for_each(|&slot| is_free[slot as usize] = true);

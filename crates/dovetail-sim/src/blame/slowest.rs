@@ -1,4 +1,4 @@
-//! The packets that took longest.
+//! The slowest packets.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -9,7 +9,7 @@ use dovetail_sched::Nanos;
 
 use super::parts::Parts;
 
-/// A packet, and where its time went.
+/// A packet, and how its time is divided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowPacket {
     /// Its number.
@@ -24,22 +24,22 @@ pub struct SlowPacket {
     pub own: Vec<Nanos>,
     /// How long it waited while its own flow was served.
     pub same_flow: Nanos,
-    /// How long it waited for each column's cause, its own flow's service left out.
+    /// How long it waited for each column's cause, excluding its own flow's service.
     pub causes: Vec<Nanos>,
 }
 
-/// As many of the slowest as are wanted, with what is known of each; of equally slow ones those that came first.
+/// The slowest packets, up to a given number, with data for each; of equally slow ones the earliest are kept.
 #[derive(Debug)]
 pub(super) struct Slowest<T> {
     wanted: usize,
-    // The quickest of them on top.
+    // The fastest of them on top.
     heap: BinaryHeap<Ranked<T>>,
 }
 
 #[derive(Debug)]
 struct Ranked<T> {
     rank: Reverse<(Nanos, Reverse<u64>)>,
-    // None only while it is replaced.
+    // `None` only while it is replaced.
     known: Option<T>,
 }
 
@@ -68,8 +68,8 @@ impl<T> Slowest<T> {
         Self { wanted, heap: BinaryHeap::new() }
     }
 
-    /// Keeps what is known of a packet if that is slow enough; `known` is only called then. It is given what was known of one
-    /// that is among the slowest no more, as memory to use again.
+    /// Adds a packet if it is slow enough; `known` is called only then. It receives the data of a packet that was displaced,
+    /// so that its memory can be reused.
     #[inline]
     pub(super) fn keep(&mut self, latency: Nanos, packet: u64, known: impl FnOnce(Option<T>) -> T) {
         let rank = Reverse((latency, Reverse(packet)));
@@ -85,21 +85,21 @@ impl<T> Slowest<T> {
         }
     }
 
-    /// Changes what is known of them.
+    /// Changes the data of all packets.
     pub(super) fn change(&mut self, mut change: impl FnMut(&mut T)) {
         let mut all = std::mem::take(&mut self.heap).into_vec();
         all.iter_mut().filter_map(|ranked| ranked.known.as_mut()).for_each(&mut change);
         self.heap = all.into();
     }
 
-    /// The slowest first.
+    /// The packets' data, slowest first.
     pub(super) fn finish(self) -> Vec<T> {
         self.heap.into_sorted_vec().into_iter().filter_map(|ranked| ranked.known).collect()
     }
 }
 
 impl Slowest<SlowPacket> {
-    /// Keeps a packet's parts, if it is slow enough.
+    /// Adds a packet's parts if it is slow enough.
     pub(super) fn offer(&mut self, parts: &Parts<'_>, label: &str) {
         self.keep(parts.latency, parts.packet, |_| SlowPacket {
             packet: parts.packet,

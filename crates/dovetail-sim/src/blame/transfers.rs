@@ -1,8 +1,7 @@
-//! What transfers over TCP waited for.
+//! What TCP transfers wait for.
 //!
-//! Of a transfer many packets are in flight at once, so its time is not the sum of theirs. At every instant from its
-//! beginning `a` until the receiver has its last byte at `e` it is in the first of these states that applies:
-//!
+//! A transfer has many packets in flight at once, so its time is not the sum of theirs. From its beginning `a` until the
+//! receiver has its last byte at `e`, it is at every instant in the first of these states that applies:
 //! | state | the transfer's time goes to |
 //! |---|---|
 //! | one of its packets is on the watched link | own |
@@ -10,8 +9,8 @@
 //! | one of its packets was dropped there and has not been sent again | *recovering* |
 //! | otherwise | *on its way*: propagation, other links, hosts that wait for one another |
 //!
-//! which divides `e - a` without remainder. For whom it waits is counted as for packets: the link's time in each column is
-//! subtracted as the transfer begins to wait and added as it ends to.
+//! which divides `e - a` without remainder. What it waits for is counted as for packets: the link's time in each column is
+//! subtracted when the transfer starts to wait and added when it stops.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +24,8 @@ use super::{
     segment::Segment,
 };
 
-/// Divides the time of a network's transfers among what they waited for. In what it ends in, a transfer stands for a packet,
-/// by its number, and its traffic for a flow.
+/// Divides the time of a network's transfers among what they waited for. In the resulting [`Explanation`], a transfer takes
+/// the role of a packet, with its number, and its traffic that of a flow.
 #[derive(Debug)]
 pub struct TransferBlame {
     ledger: Ledger,
@@ -49,13 +48,13 @@ struct Open {
     begun: Nanos,
     as_of: Nanos,
     state: State,
-    /// Its packets before the link.
+    /// Number of its packets that wait for the link.
     waiting: u32,
     is_on_link: bool,
-    /// Where segments began that were dropped and not sent again.
+    /// Starts of segments that were dropped and not retransmitted.
     lost: Vec<u32>,
     own: u64,
-    // By column; while it waits, less what the link had spent as it began to.
+    // Per column; while it waits, minus what the link had spent when waiting began.
     owed: Vec<u64>,
 }
 
@@ -68,8 +67,7 @@ enum State {
 }
 
 impl TransferBlame {
-    /// The `slowest` transfers of the selection are kept: of all or of a class, which is the traffic's name, or the one of
-    /// this number.
+    /// Keeps the `slowest` transfers of the selection: of all, of a class (the traffic's name), or the one with this number.
     #[must_use]
     pub fn new(selection: Selection, slowest: usize) -> Self {
         Self {
@@ -79,7 +77,7 @@ impl TransferBlame {
         }
     }
 
-    /// The network has this traffic, by its names.
+    /// Sets the network's traffic, by name.
     pub(crate) fn knows<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         for name in names {
             self.ledger.appears(name, name);
@@ -103,7 +101,7 @@ impl TransferBlame {
         self.open.insert(transfer, open);
     }
 
-    /// One of its packets came to the link and waits.
+    /// One of its packets arrived at the link and waits.
     pub(crate) fn waits(&mut self, transfer: usize, segment: Option<Segment>, now: Nanos) {
         self.change(transfer, now, |open| {
             open.waiting += 1;
@@ -113,7 +111,7 @@ impl TransferBlame {
         });
     }
 
-    /// One of its packets was dropped; it `waited` unless it was dropped before it could.
+    /// One of its packets was dropped; `waited` tells whether it had been queued.
     pub(crate) fn dropped(&mut self, transfer: usize, segment: Option<Segment>, waited: bool, now: Nanos) {
         self.change(transfer, now, |open| {
             open.waiting -= u32::from(waited);
@@ -125,7 +123,7 @@ impl TransferBlame {
         });
     }
 
-    /// The link takes a packet of this traffic, and of this transfer if it is of one.
+    /// The link starts to send a packet of this traffic, and of this transfer if it belongs to one.
     pub(crate) fn takes(&mut self, traffic: usize, transfer: Option<usize>, now: Nanos) {
         self.link.turns_to(self.ledger.column(traffic), now);
         if let Some(transfer) = transfer {
@@ -136,7 +134,7 @@ impl TransferBlame {
         }
     }
 
-    /// The link has sent its packet whole.
+    /// The link has sent its packet.
     pub(crate) fn frees(&mut self, transfer: Option<usize>, now: Nanos) {
         self.link.turns_to(HELD, now);
         if let Some(transfer) = transfer {
@@ -144,7 +142,7 @@ impl TransferBlame {
         }
     }
 
-    /// The receiver has all of it.
+    /// The receiver has the whole transfer.
     pub(crate) fn ends(&mut self, transfer: usize, now: Nanos) {
         self.link.settle(now);
         let Some(mut open) = self.open.remove(&transfer) else { return };
@@ -163,7 +161,7 @@ impl TransferBlame {
         });
     }
 
-    /// Ends the watch. Transfers that have not ended are counted as left.
+    /// Ends the observation. Transfers that have not ended are counted as left.
     #[must_use]
     pub fn finish(mut self) -> Explanation {
         for (&transfer, open) in &self.open {
@@ -174,7 +172,7 @@ impl TransferBlame {
 
     fn change(&mut self, transfer: usize, now: Nanos, change: impl FnOnce(&mut Open)) {
         self.link.settle(now);
-        // What comes after a transfer's end is its connection's farewell.
+        // After a transfer's end only the closing handshake follows.
         let Some(open) = self.open.get_mut(&transfer) else { return };
         open.settle(&self.link, now);
         change(open);
@@ -195,7 +193,7 @@ impl Link {
 }
 
 impl Open {
-    /// Counts the time until `now`, except what it waits: that is the link's to say.
+    /// Accounts for the time until `now`, except waiting time, which the link accounts for.
     fn settle(&mut self, link: &Link, now: Nanos) {
         debug_assert_eq!(link.as_of, now);
         let spent = (now - self.as_of).0;
@@ -208,7 +206,7 @@ impl Open {
         }
     }
 
-    /// Takes on the state that it is in now.
+    /// Moves to the current state.
     fn turn(&mut self, link: &Link) {
         let state = if self.is_on_link {
             State::OnLink
@@ -254,7 +252,7 @@ mod tests {
         blame.waits(0, segment(100), Nanos(5));
         blame.frees(None, Nanos(9));
         blame.takes(0, Some(0), Nanos(9));
-        // Its next segment is dropped while this one is on the link, and is back at 30: 2 with the link idle: held.
+        // Its next segment is dropped while this one is on the link, and returns at 30: 2 with the link idle: held.
         blame.waits(0, segment(110), Nanos(10));
         blame.dropped(0, segment(110), true, Nanos(10));
         blame.frees(Some(0), Nanos(12));

@@ -1,19 +1,19 @@
 //! The largest gap in active time.
 //!
-//! A flow's *active time* is how long its packets would have kept the pipeline, no-wait, had it been alone (ATFQ,
-//! definition 1 and eqs. 2-5). A policy that shares by active time keeps the difference between any two backlogged
-//! flows small. Flows come and go, and a flow has no claim to what was served before it came, so a flow that becomes
-//! backlogged starts in the middle of those that are:
+//! A flow's *active time* is how long its packets would have occupied the pipeline, no-wait, had the flow been alone (ATFQ,
+//! definition 1 and eqs. 2-5). A policy that shares by active time keeps the difference between any two backlogged flows
+//! small. A flow has no claim to what was served before it arrived, so a flow that becomes backlogged starts at the mean of
+//! those that are:
 //!
 //! ```text
 //! position_i = mean position of the other backlogged flows (0 if none)      when i becomes backlogged
 //! position_i += active / w_i                                                when a packet of i starts
 //! ```
 //!
-//! The gap at a start is the served flow's position over the least among the other backlogged flows. It grows at no
-//! other time, so its maximum over starts is its maximum. With flows that are all backlogged from the start it is the
-//! difference in active time over weight, as in the paper's Fig. 6. (Starting at the least position instead would let
-//! a chain of flows that overlap hand on a position from long ago.)
+//! The gap at a start is the served flow's position minus the least among the other backlogged flows. The gap grows at no
+//! other time, so its maximum over starts is its maximum. If all flows are backlogged from the start, it is the difference in
+//! active time over weight, as in the paper's Fig. 6. (Starting at the least position instead would let a chain of
+//! overlapping flows pass on a position from long ago.)
 
 use dovetail_sched::{FlowHeap, FlowId, Nanos, flow::per_weight, packet::nowait::active_increment};
 
@@ -25,7 +25,7 @@ pub struct ActiveTimeGap {
     positions: FlowHeap,
     sum: f64,
     flows: Vec<Flow>,
-    // The demand of each flow's last packet where a pipeline is longer than two resources.
+    // Demands of each flow's last packet if the pipeline has more than two resources.
     last: Rows,
     largest: Option<f64>,
 }
@@ -34,22 +34,22 @@ pub struct ActiveTimeGap {
 struct Flow {
     weight: f64,
     active: Nanos,
-    // Its key among the positions, 0 if it is not backlogged: read for every packet, so not looked up there.
+    // Its key among the positions, 0 if it is not backlogged: read for every packet, so it is not looked up there.
     position: f64,
-    // What its last packet took on the second of two resources; 0 where it has no last packet, as then none is in the way.
+    // Time of its last packet on the second of two resources; 0 if there is no last packet, since then none delays it.
     last: Nanos,
 }
 
 const NEW_FLOW: Flow = Flow { weight: 1.0, active: Nanos::ZERO, position: 0.0, last: Nanos::ZERO };
 
 impl ActiveTimeGap {
-    /// No flows yet.
+    /// Creates it without flows.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         Self { positions: FlowHeap::new(), sum: 0.0, flows: Vec::new(), last: Rows::new(resources), largest: None }
     }
 
-    /// A flow that will be spoken of.
+    /// Registers a flow.
     pub fn appeared(&mut self, flow: FlowId, weight: f64) {
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, NEW_FLOW);
@@ -62,7 +62,7 @@ impl ActiveTimeGap {
     #[inline]
     pub fn joined(&mut self, flow: FlowId) {
         if self.positions.is_empty() {
-            // Rounding does not outlive a busy period.
+            // Rounding errors do not outlive a busy period.
             self.sum = 0.0;
         }
         let mean = self.sum.max(0.0) / self.positions.len().max(1) as f64;
@@ -76,13 +76,13 @@ impl ActiveTimeGap {
         self.sum += mean;
     }
 
-    /// The flow lost its last waiting packet without service.
+    /// The flow's last waiting packet was removed without service.
     pub fn left(&mut self, flow: FlowId) {
         self.sum -= core::mem::take(&mut self.flows[flow.index()].position);
         self.positions.remove(flow);
     }
 
-    /// A packet of a backlogged flow starts, the flow's last waiting one if `leaves`. The gap in nanoseconds now.
+    /// A packet of a backlogged flow starts; `leaves` if it is the flow's last waiting one. Returns the gap in nanoseconds.
     #[inline]
     pub fn served(&mut self, flow: FlowId, times: &[Nanos], leaves: bool) -> f64 {
         let state = &mut self.flows[flow.index()];
@@ -101,7 +101,7 @@ impl ActiveTimeGap {
         state.active += increment;
         let before = state.position;
         let position = before + per_weight(increment.as_f64(), state.weight);
-        // The least of the others is on top as soon as this flow is not.
+        // The least of the others is on top once this flow is not.
         if leaves {
             self.left(flow);
         } else {
@@ -118,7 +118,7 @@ impl ActiveTimeGap {
         if gap > 0.0 { gap } else { 0.0 }
     }
 
-    /// The flows that are backlogged.
+    /// The backlogged flows.
     pub fn backlogged(&self) -> impl Iterator<Item = (FlowId, f64)> + '_ {
         self.positions.iter().map(|(flow, _)| (flow, self.flows[flow.index()].weight))
     }

@@ -1,15 +1,15 @@
 //! Jain's index of dominant service.
 //!
-//! Time is cut into windows of equal width. In each, over the `n` flows that had packets waiting from its beginning to
-//! its end, with `x_i` the largest of the processing times that flow `i`'s packets started in the window take on any
-//! one resource, over the flow's weight:
+//! Time is divided into windows of equal width. For each window, over the `n` flows that were backlogged throughout, with
+//! `x_i` the largest total processing time on any one resource of the packets of flow `i` that started in the window, divided
+//! by the flow's weight:
 //!
 //! ```text
 //! J = (sum x_i)^2 / (n · sum x_i^2)        1 if all are equal, 1/n if one has everything
 //! ```
 //!
-//! (Jain, Chiu and Hawe, 1984.) The figure is the mean over the windows with `n >= 2` in which any of them was served.
-//! Flows that are not backlogged get what they ask for and say nothing of fairness.
+//! (Jain, Chiu and Hawe, 1984.) The figure is the mean over the windows with `n >= 2` in which any of these flows was served.
+//! Flows that are not backlogged get what they demand, so they say nothing about fairness.
 
 use core::hint::select_unpredictable;
 
@@ -27,7 +27,7 @@ pub struct Jain {
     current: u64,
     ends: Nanos,
     flows: Vec<Flow>,
-    // The flows' service where it is no pair.
+    // The flows' service if a pair is too short.
     long: Rows,
     sum: f64,
     windows: u64,
@@ -49,10 +49,10 @@ impl Jain {
         Self { window, current: 0, ends: window, flows: Vec::new(), long: Rows::new(resources), sum: 0.0, windows: 0 }
     }
 
-    /// Something is about to happen at `now`: windows that end by then are closed, with the flows backlogged until now.
+    /// An event is about to happen at `now`: closes windows that end by then, with the flows backlogged until now.
     #[inline]
     pub fn advance(&mut self, now: Nanos, backlogged: &ActiveTimeGap) {
-        // Compared rather than divided: this is asked several times a packet.
+        // Compare rather than divide: this runs several times per packet.
         if now >= self.ends {
             self.close(backlogged);
             self.current = now.0 / self.window.0;
@@ -96,7 +96,7 @@ impl Jain {
         let (mut flows, mut sum, mut squares) = (0u64, 0.0, 0.0);
         for (flow, weight) in backlogged.backlogged() {
             let state = &self.flows[flow.index()];
-            // Added in any case, as nothing, rather than skipped: which flows count is anybody's guess.
+            // Add zero rather than branch: which flows count is unpredictable.
             let counts = state.backlogged_since <= start;
             let served = counts && state.window == self.current;
             let dominant = self.dominant(flow, state.service).as_f64() / weight;

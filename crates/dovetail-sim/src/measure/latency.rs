@@ -1,7 +1,7 @@
 //! Latencies in constant memory.
 //!
-//! A [histogram](Histogram) whose percentiles are at most 0.1 % over a value that the run really had. Mean and maximum
-//! are exact. Only packets that were sent are in it; those that still waited at the end are counted as left.
+//! A [histogram](Histogram) whose percentiles exceed a value that occurred in the run by at most 0.1 %. Mean and maximum are
+//! exact. It contains only packets that were sent; those that still waited at the end are counted as left.
 
 use dovetail_sched::Nanos;
 use dovetail_stats::{Histogram, Quantile};
@@ -11,13 +11,13 @@ use dovetail_stats::{Histogram, Quantile};
 pub struct Percentiles {
     /// The mean, exact, in nanoseconds.
     pub mean_nanos: f64,
-    /// Half of the packets are at most so late.
+    /// Median.
     pub p50: Nanos,
-    /// 95 % are.
+    /// 95th percentile.
     pub p95: Nanos,
-    /// 99 % are.
+    /// 99th percentile.
     pub p99: Nanos,
-    /// The latest, exact.
+    /// The maximum, exact.
     pub max: Nanos,
 }
 
@@ -30,7 +30,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Nothing recorded.
+    /// Creates an empty histogram.
     #[must_use]
     pub fn new() -> Self {
         Self { histogram: Histogram::new(), sum_nanos: 0.0, max: Nanos::ZERO }
@@ -44,7 +44,7 @@ impl Latency {
         self.sum_nanos += latency.as_f64();
     }
 
-    /// The percentiles; `None` for no packets.
+    /// The percentiles; `None` without packets.
     #[must_use]
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |quantile| Some(Nanos(self.histogram.quantile(quantile)?).min(self.max));
@@ -57,14 +57,14 @@ impl Latency {
         })
     }
 
-    /// Points of the distribution, fine enough for a chart.
+    /// Points of the distribution, dense enough for a chart.
     #[must_use]
     pub fn cdf(&self) -> Vec<(Nanos, f64)> {
         let total = self.histogram.count() as f64;
         let mut points: Vec<(Nanos, f64)> = Vec::new();
         for (latency, within) in self.histogram.steps() {
             let share = within as f64 / total;
-            // A point every 0.2 % and in the tail every packet: what a chart can show.
+            // A point every 0.2 %, and every packet in the tail: as much as a chart can show.
             if points.last().is_none_or(|&(_, last)| share - last >= 0.002 || share > 0.998) {
                 points.push((Nanos(latency).min(self.max), share));
             }

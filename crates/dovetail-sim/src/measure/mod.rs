@@ -1,7 +1,7 @@
 //! Figures of a run.
 //!
-//! [`Meters`] watches a run and ends in a [`Summary`]. Every figure is a function of what the records hold (arrival,
-//! flow, bytes, start and end on each resource), so that anyone can recompute it:
+//! [`Meters`] observes a run and produces a [`Summary`]. Every figure is a function of what the records contain (arrival,
+//! flow, bytes, start and end on each resource), so that it can be recomputed from them:
 //!
 //! | figure | definition |
 //! |---|---|
@@ -16,8 +16,8 @@
 //!
 //! | figure | definition |
 //! |---|---|
-//! | worst share | the least that a waiting flow received over its fair dominant share in a window ([`share`]) |
-//! | shortfall | by how much a promised part of that share was ever missed ([`share`]) |
+//! | worst share | the least that a backlogged flow received relative to its fair dominant share in a window ([`share`]) |
+//! | shortfall | the most by which a promised part of that share was ever missed ([`share`]) |
 //!
 //! A packet counts as waiting from its arrival until it starts on the first resource.
 
@@ -43,7 +43,7 @@ pub use share::{FairShare, Shares};
 /// Default width of the windows of Jain's index.
 pub const DEFAULT_WINDOW: Nanos = Nanos::from_millis(100);
 
-/// This many flows get a line of their own over time.
+/// Number of flows with a line of their own over time.
 pub const FLOW_LINES: usize = 16;
 
 /// Everything measured of one run.
@@ -61,7 +61,7 @@ pub struct Summary {
     pub arrivals_took: Nanos,
     /// First arrival to last end.
     pub makespan: Nanos,
-    /// The longest that the resources processed one packet, together.
+    /// The longest total processing time of one packet over all resources.
     pub longest_service: Nanos,
     /// Share of the makespan that each resource was busy, in pipeline order.
     pub utilisation: Vec<f64>,
@@ -73,32 +73,32 @@ pub struct Summary {
     pub max_active_time_gap: Option<Nanos>,
     /// Arrival to the end on the last resource; `None` if nothing was sent.
     pub latency: Option<Percentiles>,
-    /// The distribution of latency: points of (latency, share of packets at most so late).
+    /// The distribution of latency: points of (latency, share of packets with at most that latency).
     pub latency_cdf: Vec<(Nanos, f64)>,
-    /// How things went over time; empty where that was not watched ([`Meters::without_series`]).
+    /// Figures over time; empty if disabled ([`Meters::without_series`]).
     pub series: Series,
-    /// What each flow got, by flow id.
+    /// Figures per flow, by flow id.
     pub flows: Vec<FlowSummary>,
 }
 
-/// Figures over time, in bins of equal width from time 0 on.
+/// Figures over time, in bins of equal width from time 0.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
     /// Width of a bin.
     pub width: Nanos,
     /// Share of the bin that each resource was busy, in pipeline order.
     pub utilisation: Vec<Vec<f64>>,
-    /// The largest gap in active time seen in each bin.
+    /// The largest gap in active time in each bin.
     pub gap: Vec<Nanos>,
     /// Dominant service in each bin, in nanoseconds, of each of the first [`FLOW_LINES`] flows.
     pub flows: Vec<(String, Vec<f64>)>,
-    /// Bytes sent in each bin of each of the first [`FLOW_LINES`] flows.
+    /// Bytes sent in each bin by each of the first [`FLOW_LINES`] flows.
     pub flow_bytes: Vec<(String, Vec<f64>)>,
     /// Dominant service in each bin, in nanoseconds, of each application class.
     pub classes: Vec<(String, Vec<f64>)>,
 }
 
-/// What one flow got.
+/// Figures of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct FlowSummary {
     /// Its name.
@@ -123,13 +123,13 @@ impl FlowSummary {
     }
 }
 
-/// Watches a run and sums it up. Cost per packet: O(m) and a heap of the backlogged flows.
+/// Observes a run and computes its figures. Cost per packet: O(m) and a heap of the backlogged flows.
 #[derive(Debug)]
 pub struct Meters {
     flows: Vec<Flow>,
     labels: Vec<String>,
     resources: usize,
-    // Processing time received, where it is no pair.
+    // Processing time received, if a pair is too short.
     long: Rows,
     longest_service: Nanos,
     first_arrival: Option<Nanos>,
@@ -139,9 +139,9 @@ pub struct Meters {
     latency: Latency,
     gap: ActiveTimeGap,
     jain: Jain,
-    // None if nobody wants them.
+    // `None` if series are disabled.
     lines: Option<Box<Lines>>,
-    // No packet arrives at the instant of a start once that was told.
+    // No packet arrives at the instant of a start after the start was reported.
     is_open_loop: bool,
     // A released packet waits until it starts, and others may arrive before that.
     starting: Option<Starting>,
@@ -200,21 +200,21 @@ impl Meters {
         }
     }
 
-    /// The same without [`Series`], which take a tenth of the time.
+    /// Disables [`Series`], which take a tenth of the time.
     #[must_use]
     pub fn without_series(self) -> Self {
         Self { lines: None, ..self }
     }
 
-    /// Says that the workload never refills a flow ([`Workload::is_open_loop`](crate::workload::Workload::is_open_loop)): then
-    /// what happens at the instant of a start is told before it, and most starts are counted as they are told. Figures are
-    /// the same.
+    /// Tells whether the workload never refills a flow ([`Workload::is_open_loop`](crate::workload::Workload::is_open_loop)).
+    /// Then everything that happens at the instant of a start is reported before it, and most starts are counted as they are
+    /// reported. The figures are the same.
     #[must_use]
     pub fn of_open_loop(self, is_open_loop: bool) -> Self {
         Self { is_open_loop, ..self }
     }
 
-    /// Ends the watch.
+    /// Ends the observation.
     #[must_use]
     pub fn finish(mut self) -> Summary {
         self.start_before(Nanos::MAX);
@@ -222,7 +222,7 @@ impl Meters {
         let over_makespan = |amount: f64| if makespan == Nanos::ZERO { 0.0 } else { amount / makespan.as_f64() };
         let series = self.lines.map_or_else(Series::default, |lines| lines.finish(&self.labels));
         let (max_active_time_gap, jain_dominant) = (self.gap.largest(), self.jain.mean());
-        // With millions of flows, what is no longer needed makes room for the summary.
+        // With millions of flows, free what is no longer needed to make room for the summary.
         drop(self.jain);
         let active = self.gap.into_active();
         let flows = (0..).map(FlowId).zip(self.flows.into_iter().zip(self.labels).zip(active));
@@ -237,7 +237,7 @@ impl Meters {
                 active,
             })
             .collect();
-        // What all flows got is added up here: it need not be for every packet.
+        // Totals are computed here, to save work per packet.
         let total = |of: fn(&FlowSummary) -> u64| flows.iter().map(of).sum::<u64>();
         let busy = |resource: usize| flows.iter().map(|flow| flow.service[resource]).sum::<Nanos>();
         let bytes_sent = total(|flow| flow.bytes);
@@ -260,7 +260,7 @@ impl Meters {
         }
     }
 
-    /// The released packet starts, if that is before `now`; what else happens at the instant of its start comes first.
+    /// Starts the released packet if its start is before `now`; other events at the instant of its start come first.
     #[inline]
     fn start_before(&mut self, now: Nanos) {
         if self.starting.as_ref().is_some_and(|starting| starting.at < now) {
@@ -275,7 +275,7 @@ impl Meters {
         }
     }
 
-    /// Counts what a packet took where a pipeline is longer than two resources; all of it together.
+    /// Counts a packet's times if the pipeline has more than two resources; returns their sum.
     #[cold]
     fn serve_long(&mut self, flow: FlowId, passage: &Passage) -> Nanos {
         let times = passage.start().iter().zip(passage.end()).map(|(&start, &end)| end - start);
@@ -403,7 +403,7 @@ impl Lines {
         at as u32
     }
 
-    /// All lines at one width, the widest of any.
+    /// Converts all lines to the widest width of any.
     fn finish(self, labels: &[String]) -> Series {
         let all = self
             .busy

@@ -1,24 +1,24 @@
-//! Processing times, one a resource.
+//! Processing times, one per resource.
 //!
-//! Most pipelines have one resource or two. Their times are a [`Pair`], which lies with whatever else is known of a flow; where a
-//! pipeline is longer, flows have [`Rows`] beside that.
+//! Most pipelines have one or two resources. Their times are a [`Pair`], stored with the other state of a flow; for longer
+//! pipelines, flows have [`Rows`] in addition.
 
 use dovetail_sched::{FlowId, Nanos};
 
-/// Times on up to two resources, 0 where there is no second.
+/// Times on up to two resources, 0 if there is no second.
 pub(super) type Pair = [Nanos; 2];
 
-/// What a packet takes.
+/// A packet's processing times.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Times<'a> {
     /// On up to two resources.
     Short(Pair),
-    /// On more.
+    /// On more than two.
     Long(&'a [Nanos]),
 }
 
 impl<'a> Times<'a> {
-    /// The same of a slice.
+    /// Converts a slice.
     #[inline(always)]
     pub(super) fn of(times: &'a [Nanos]) -> Self {
         match *times {
@@ -36,7 +36,7 @@ pub(super) fn add_pair(total: &mut Pair, times: Pair) {
     total[1] += times[1];
 }
 
-/// A row of times for each flow, all zero at first; none where pairs are enough.
+/// A row of times per flow, initially zero; empty if pairs suffice.
 #[derive(Debug)]
 pub(super) struct Rows {
     resources: usize,
@@ -67,12 +67,12 @@ impl Rows {
         &self.times[flow.index() * self.resources..][..self.resources]
     }
 
-    /// The flow's row, to change.
+    /// The flow's row, mutable.
     pub(super) fn of_mut(&mut self, flow: FlowId) -> &mut [Nanos] {
         &mut self.times[flow.index() * self.resources..][..self.resources]
     }
 
-    /// Adds times to the flow's.
+    /// Adds times to the flow's row.
     #[cold]
     pub(super) fn add(&mut self, flow: FlowId, times: &[Nanos]) {
         self.of_mut(flow).iter_mut().zip(times).for_each(|(total, &time)| *total += time);

@@ -1,14 +1,14 @@
 //! A figure over time in a bounded number of bins.
 //!
-//! How long a run will be is not known while it streams by. Bins start narrow; when time runs past the last one,
-//! neighbours are folded together and the width doubles. Adding is O(1) amortised, memory is constant.
+//! The length of a run is not known in advance. Bins start narrow; when time runs past the last one, neighbours are merged
+//! and the width doubles. Adding is O(1) amortised; memory is constant.
 
 use dovetail_sched::Nanos;
 
-/// The number of bins: twice what a wide chart has pixels for, so that folding never shows.
+/// The number of bins: twice as many as a wide chart has pixels, so that merging never shows.
 const BINS: usize = 2048;
 
-/// The first width.
+/// The initial width.
 const NARROWEST: Nanos = Nanos(1 << 14);
 
 /// A figure over time.
@@ -20,11 +20,11 @@ pub struct Timeline {
     open: Open,
 }
 
-/// The bin that is being written: time goes on slowly, so the next amount is mostly for the same.
+/// The bin being written: time advances slowly, so the next amount is mostly for the same bin.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     from: u64,
-    // 0 if no bin is.
+    // 0 if there is none.
     width: u64,
     amount: f64,
 }
@@ -36,7 +36,7 @@ impl Open {
     }
 }
 
-/// What becomes of two amounts in a bin.
+/// How two amounts in a bin are combined.
 #[derive(Debug, Clone, Copy)]
 enum Fold {
     Sum,
@@ -48,7 +48,7 @@ impl Fold {
     fn of(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Sum => a + b,
-            // Without the look for NaN that `f64::max` takes.
+            // Avoids the NaN check of `f64::max`.
             Self::Max => {
                 if b > a {
                     b
@@ -61,19 +61,19 @@ impl Fold {
 }
 
 impl Timeline {
-    /// Amounts in a bin are added up.
+    /// Amounts in a bin are summed.
     #[must_use]
     pub fn sums() -> Self {
         Self { shift: NARROWEST.0.trailing_zeros(), bins: Vec::new(), fold: Fold::Sum, open: Open::default() }
     }
 
-    /// The largest amount in a bin counts.
+    /// The largest amount in a bin is kept.
     #[must_use]
     pub fn maxima() -> Self {
         Self { fold: Fold::Max, ..Self::sums() }
     }
 
-    /// How wide a bin is.
+    /// Width of a bin.
     #[must_use]
     pub fn width(&self) -> Nanos {
         Nanos(1 << self.shift)
@@ -88,7 +88,7 @@ impl Timeline {
         self.open.amount = self.fold.of(self.open.amount, amount);
     }
 
-    /// Adds each bin's part of the time from `start` to `end`, in nanoseconds.
+    /// Adds to each bin its part of the time from `start` to `end`, in nanoseconds.
     #[inline]
     pub fn spread(&mut self, start: Nanos, end: Nanos) {
         if self.open.has(start) && self.open.has(end) {
@@ -99,7 +99,7 @@ impl Timeline {
     }
 
     fn spread_over(&mut self, start: Nanos, end: Nanos) {
-        // The last bin first: it makes the width fit.
+        // Start with the last bin, since it determines the width.
         self.open_at(end);
         let (first, last) = (self.bin(start), self.bin(end));
         if first == last {
@@ -114,7 +114,7 @@ impl Timeline {
         self.open.amount += (end - boundary(last)).as_f64();
     }
 
-    /// The bins at `width`, which is this line's width doubled any number of times.
+    /// The bins merged to `width`, which must be this line's width times a power of two.
     #[must_use]
     pub fn at_width(mut self, width: Nanos) -> Vec<f64> {
         self.close();
@@ -129,7 +129,7 @@ impl Timeline {
         (at.0 >> self.shift) as usize
     }
 
-    /// Opens the bin of this time, which the bins are made to reach.
+    /// Opens the bin of this time, widening the bins until they reach it.
     fn open_at(&mut self, at: Nanos) {
         self.close();
         while self.bin(at) >= BINS {

@@ -1,7 +1,7 @@
-//! What a model of users' access to the network does: a gateway, say, or nothing.
+//! Models of users' access to the network, such as a gateway or none.
 //!
-//! The world runs one beside its hosts. A model owns what its events, packets and connections mean; it acts on the
-//! network by the calls of [`Net`].
+//! The world runs one alongside its hosts. A model defines the meaning of its events, packets and connections; it acts on the
+//! network through [`Net`].
 
 use std::convert::Infallible;
 
@@ -12,46 +12,46 @@ use super::{
     packets::EndId,
 };
 
-/// A model of users' access, at work.
+/// A model of users' access.
 pub(super) trait AccessModel: Sized {
-    /// What it puts on the agenda.
+    /// Its events.
     type Event: Copy;
-    /// What its packets and connections are part of.
+    /// What its packets and connections belong to.
     type Part: Copy;
 
-    /// Something that it put on the agenda is due.
+    /// Handles one of its events that is due.
     fn happen(&mut self, event: Self::Event, net: &mut NetOf<'_, Self>) -> Result<(), NetworkError>;
 
-    /// Whether it has something to do before time goes on.
+    /// Whether it has work to do before time advances.
     fn is_asked(&self) -> bool;
 
-    /// Does what is to be done before time goes on.
+    /// Does the work that is due before time advances.
     fn serve(&mut self, net: &mut NetOf<'_, Self>) -> Result<(), NetworkError>;
 
-    /// An end of one of its connections had its turn.
+    /// An end of one of its connections was processed.
     fn turned(&mut self, id: EndId, turned: &Turned<Self::Part>, net: &mut NetOf<'_, Self>)
     -> Result<(), NetworkError>;
 
-    /// A packet of its own, of no connection, is at the node it is for.
+    /// One of its own packets, without a connection, arrived at its destination.
     fn arrived(&mut self, part: Self::Part, at: usize, net: &mut NetOf<'_, Self>) -> Result<(), NetworkError>;
 
-    /// A packet that is not its own, of no connection, is at the node it is for.
+    /// A packet of other traffic, without a connection, arrived at its destination.
     fn strayed(&mut self, at: usize, bytes: u64, net: &NetOf<'_, Self>);
 
-    /// A link dropped a packet of its own.
+    /// A link dropped one of its own packets.
     fn lost(&mut self, part: Self::Part);
 
-    /// Whether there are no more requests to come, and all are answered.
+    /// Whether all requests have been made and answered.
     fn is_satisfied(&self, net: &NetOf<'_, Self>) -> bool;
 
-    /// What the run ends with.
+    /// The results of the run.
     fn finish(self) -> Option<AccessOutcome>;
 }
 
 /// The network that a model acts on.
 pub(super) type NetOf<'a, M> = Net<'a, <M as AccessModel>::Event, <M as AccessModel>::Part>;
 
-/// No users but the hosts.
+/// No users besides the hosts.
 pub(super) struct NoUsers;
 
 impl AccessModel for NoUsers {

@@ -1,12 +1,12 @@
-//! Who has which address and port.
+//! Addresses and ports.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// The first port that connections are opened from (RFC 6335, section 6: dynamic ports), and how many there are.
+/// The first port that connections are opened from (RFC 6335, section 6: dynamic ports), and their number.
 const FIRST_DYNAMIC: u16 = 49152;
-/// The port that datagrams of no connection go to.
+/// Destination port of datagrams without a connection.
 pub(super) const SERVICE: u16 = 80;
-/// Flows of one forged address.
+/// Ports used per forged address.
 const FORGED_PORTS: u64 = 60_000;
 
 /// The address of a node, out of 10.0.0.0/8.
@@ -19,7 +19,7 @@ pub(super) fn port(node: usize, port: u16) -> SocketAddrV4 {
     SocketAddrV4::new(address(node), port)
 }
 
-/// Ports in turn.
+/// Allocates addresses and ports.
 #[derive(Debug)]
 pub(super) struct Addresses {
     next: Vec<u16>,
@@ -31,14 +31,14 @@ impl Addresses {
         Self { next: vec![FIRST_DYNAMIC; nodes], forged: 0 }
     }
 
-    /// Where a connection from `node` begins. Ports come again after 16,384 connections.
+    /// Source of a connection from `node`. Ports repeat after 16,384 connections.
     pub(super) fn dynamic(&mut self, node: usize) -> SocketAddrV4 {
         let port = self.next[node];
         self.next[node] = port.checked_add(1).unwrap_or(FIRST_DYNAMIC);
         SocketAddrV4::new(address(node), port)
     }
 
-    /// A socket that was not sent from before, out of 11.0.0.0/8 and what follows; 250 billion of them.
+    /// A source that was not used before, out of 11.0.0.0/8 and upwards; there are 250 billion.
     pub(super) fn forged(&mut self) -> SocketAddrV4 {
         let number = self.forged;
         self.forged += 1;

@@ -1,4 +1,4 @@
-//! What happens next.
+//! The event queue.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -7,37 +7,37 @@ use slab::Slab;
 
 use super::packets::EndId;
 
-/// Something that happens at a time; `E` is what the model of users' access foresees.
+/// An event at some time; `E` are the events of the model of users' access.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event<E> {
-    /// A link has sent a packet whole.
+    /// A link has finished sending a packet.
     Sent { link: usize },
-    /// A link's scheduler said to ask again.
+    /// A link's scheduler asked to be polled again.
     Ask { link: usize },
-    /// A packet is at a node.
+    /// A packet arrives at a node.
     Arrives { at: usize, packet: usize },
     /// A connection's end has something to do.
     Wake { end: EndId },
-    /// Traffic has something to begin or to send.
+    /// Traffic has something to start or to send.
     Traffic { at: usize },
-    /// Something concerns users' access.
+    /// An event of users' access.
     Access(E),
 }
 
-/// Where an event is among others, and where it lies.
+/// An event's rank, and where it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     at: Nanos,
-    /// In which order it was foreseen, above all of what links have sent where it is something else.
+    /// Order of scheduling; events other than those of links that sent a packet have the high bit set.
     order: u64,
     event: usize,
 }
 
-/// What is not what a link has sent.
+/// The high bit: not the end of a transmission.
 const LATER: u64 = 1 << 63;
 
 impl Entry {
-    /// In one number, which is compared without a branch.
+    /// One number, compared without a branch.
     #[inline]
     fn key(self) -> u128 {
         u128::from(self.at.0) << 64 | u128::from(self.order)
@@ -59,11 +59,11 @@ impl PartialOrd for Entry {
     }
 }
 
-/// Events by time; at one time what links have sent comes first, as feedback does before arrivals, and the rest in the
-/// order in which it was foreseen.
+/// Events by time. At the same time, links that finished sending come first, as feedback precedes arrivals; the rest follow
+/// in the order in which they were scheduled.
 #[derive(Debug)]
 pub(super) struct Agenda<E> {
-    // Events lie apart, so that less is moved about.
+    // Events are stored separately, so that less is moved.
     heap: BinaryHeap<Entry>,
     events: Slab<Event<E>>,
     foreseen: u64,
@@ -81,7 +81,7 @@ impl<E> Agenda<E> {
         self.heap.push(Entry { at, order, event });
     }
 
-    /// When the next event is; the end of time if there is none.
+    /// Time of the next event; the maximum if there is none.
     pub(super) fn next_at(&self) -> Nanos {
         self.heap.peek().map_or(Nanos::MAX, |entry| entry.at)
     }

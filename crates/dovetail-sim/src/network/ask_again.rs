@@ -1,8 +1,8 @@
-//! When to ask a policy again that let nothing go.
+//! When to poll a policy again that released nothing.
 
 use dovetail_sched::Nanos;
 
-/// The time for which a question is on the agenda.
+/// The time for which a poll is scheduled.
 #[derive(Debug)]
 pub(super) struct AskAgain {
     at: Nanos,
@@ -13,10 +13,9 @@ impl AskAgain {
         Self { at: Nanos::MAX }
     }
 
-    /// A policy wants to be asked at `at`: when to do so, if that is to be put on the agenda; `None` where an earlier
-    /// question is on it.
+    /// A policy wants to be polled at `at`. Returns the time to schedule; `None` if an earlier poll is scheduled.
     pub(super) fn at(&mut self, at: Nanos, now: Nanos) -> Option<Nanos> {
-        // A policy that says "now" again would never let time pass.
+        // A policy that keeps answering "now" would never let time advance.
         let at = at.max(now + Nanos(1));
         (at < self.at || self.at <= now).then(|| {
             self.at = at;

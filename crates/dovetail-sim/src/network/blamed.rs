@@ -1,11 +1,11 @@
-//! What is found out of waiting: by transfers, by requests, or not at all.
+//! Attribution of waiting time: by transfer, by request, or none.
 
 use dovetail_sched::Nanos;
 
 use super::packets::{Body, Datagram, Of};
 use crate::blame::{RequestBlame, Segment, TransferBlame, Whose};
 
-/// What finds out what was waited for, told of the watched link's packets.
+/// Attributes waiting time; notified of the watched link's packets.
 pub(super) enum Blamed<'a> {
     Nothing,
     Transfers(&'a mut TransferBlame),
@@ -13,7 +13,7 @@ pub(super) enum Blamed<'a> {
 }
 
 impl Blamed<'_> {
-    /// A packet came to the link, and waits.
+    /// A packet arrived at the link, and waits.
     pub(super) fn waits<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         match self {
             Self::Nothing => {}
@@ -26,7 +26,7 @@ impl Blamed<'_> {
         }
     }
 
-    /// It was dropped; it `waited` unless it was dropped before it could.
+    /// It was dropped; `waited` tells whether it had been queued.
     pub(super) fn dropped<P: Copy>(&mut self, datagram: &Datagram<P>, waited: bool, now: Nanos) {
         match self {
             Self::Nothing => {}
@@ -39,7 +39,7 @@ impl Blamed<'_> {
         }
     }
 
-    /// Its first bit leaves.
+    /// Its transmission starts.
     pub(super) fn takes<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         match self {
             Self::Nothing => {}
@@ -48,7 +48,7 @@ impl Blamed<'_> {
         }
     }
 
-    /// Its last bit has left.
+    /// Its transmission has ended.
     pub(super) fn frees<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         match self {
             Self::Nothing => {}
@@ -57,27 +57,27 @@ impl Blamed<'_> {
         }
     }
 
-    /// What finds out what transfers wait for.
+    /// The attribution by transfer, if any.
     pub(super) fn transfers(&mut self) -> Option<&mut TransferBlame> {
         if let Self::Transfers(blame) = self { Some(blame) } else { None }
     }
 
-    /// What finds out what requests wait for.
+    /// The attribution by request, if any.
     pub(super) fn requests(&mut self) -> Option<&mut RequestBlame> {
         if let Self::Requests(blame) = self { Some(blame) } else { None }
     }
 }
 
-/// What of a stream a packet carries.
+/// The part of a stream that a packet carries.
 fn segment(body: &Body) -> Option<Segment> {
     match body {
         Body::Tcp(segment) => Some(Segment { from: segment.sequence, bytes: segment.payload_bytes }),
-        // Nothing is found out of QUIC: `simulate_network` refuses to.
+        // QUIC is not supported: `simulate_network` rejects it.
         Body::Quic(_) | Body::Udp => None,
     }
 }
 
-/// Whose a packet is, where users' requests go through a gateway.
+/// Owner of a packet, if users' requests go through a gateway.
 fn whose<P: Copy>(datagram: &Datagram<P>) -> Whose {
     match (datagram.of, datagram.taker) {
         (Of::Access(_), Some(end)) => Whose::Connection(end.made, segment(&datagram.body)),

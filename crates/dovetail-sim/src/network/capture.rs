@@ -1,7 +1,7 @@
-//! Writes what leaves the watched link as a capture (pcap), with times to the nanosecond.
+//! Writes what leaves the watched link as a capture (pcap), with nanosecond timestamps.
 //!
-//! Headers are made here. Payloads have a length and no contents, and are written as zeros; those of QUIC are there, and are
-//! written as they are. Checksums are over what is written.
+//! Headers are constructed here. Payloads have a length but no contents, and are written as zeros; those of QUIC are real and
+//! written as they are. Checksums cover what is written.
 
 use std::io::{self, Write};
 
@@ -14,18 +14,18 @@ use super::{
     transport::UDP_HEADERS_BYTES,
 };
 
-/// Of a file whose times have nanoseconds rather than microseconds.
+/// Magic number of files with nanosecond rather than microsecond timestamps.
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// Version 2.4: two numbers of 16 bits, the first in the lower half.
 const VERSION: u32 = 2 | 4 << 16;
-/// The longest packet that a reader has to expect.
+/// The longest packet that a reader has to expect (snaplen).
 const LONGEST_BYTES: u32 = 1 << 16;
-/// Packets that start with their IP header.
+/// Link type: packets start with their IP header.
 const RAW_IP: u32 = 101;
 /// RFC 1340's default.
 const TIME_TO_LIVE: u8 = 64;
 
-/// A capture that is being written.
+/// A capture being written.
 pub(super) struct Capture<'a> {
     into: &'a mut dyn Write,
     zeros: Vec<u8>,
@@ -33,14 +33,14 @@ pub(super) struct Capture<'a> {
 
 impl<'a> Capture<'a> {
     pub(super) fn begin(into: &'a mut dyn Write) -> io::Result<Self> {
-        // Between the version and the longest packet: the time zone, and the accuracy of times.
+        // Between the version and the longest packet: time zone and timestamp accuracy.
         write_all(into, [MAGIC, VERSION, 0, 0, LONGEST_BYTES, RAW_IP])?;
         Ok(Self { into, zeros: Vec::new() })
     }
 
     pub(super) fn packet<P>(&mut self, datagram: &Datagram<P>, now: Nanos) -> io::Result<()> {
         let seconds = u32::try_from(now.0 / 1_000_000_000).unwrap_or(u32::MAX);
-        // Its length in the file, and on the wire.
+        // Captured length and length on the wire.
         let length = datagram.bytes;
         write_all(self.into, [seconds, (now.0 % 1_000_000_000) as u32, length, length])?;
         let tuple = &datagram.tuple;
@@ -125,7 +125,7 @@ fn options(segment: &Segment) -> Vec<Element> {
     elements
 }
 
-/// So many zeros.
+/// A slice of this many zeros.
 fn zeros(buffer: &mut Vec<u8>, bytes: u32) -> &[u8] {
     let bytes = bytes as usize;
     if buffer.len() < bytes {

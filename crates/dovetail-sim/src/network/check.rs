@@ -1,4 +1,4 @@
-//! Whether the parts of a network fit together, and how large it may be.
+//! Validates that the parts of a network fit together, and limits its size.
 
 use std::collections::HashSet;
 
@@ -11,26 +11,26 @@ use super::{
     transport::{MOST_JITTER, Protocol, QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, Transport},
 };
 
-/// The far queue remembers 256 probes: 2.56 seconds of them.
+/// The far queue keeps 256 probes: 2.56 seconds of them.
 const SHORTEST_PROBE: Nanos = Nanos::from_millis(10);
 /// The most connections of a user to the gateway.
 const MOST_CONNECTIONS: u32 = 1000;
-/// TLS 1.2 has two round trips, and no version more.
+/// TLS 1.2 takes two round trips, and no version takes more.
 const MOST_TLS_ROUND_TRIPS: u8 = 2;
-/// The most requests that a user keeps.
+/// The most requests a user has open at once.
 const MOST_EACH: u32 = 10_000;
 
-/// The most nodes and links, each: routes are a table over pairs of nodes.
+/// The most nodes, and the most links: routes are a table over pairs of nodes.
 pub(super) const MOST_NODES: usize = 1024;
 pub(super) const MOST_LINKS: usize = 4096;
-/// The most transfers, over all traffic, and the most requests: each leaves a line.
+/// The most transfers over all traffic, and the most requests: each produces a row.
 pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
 /// The most unlimited connections of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
-/// The most connections that are open at once: each has buffers.
+/// The most connections open at once: each has buffers.
 #[cfg(feature = "network")]
 pub(super) const MOST_OPEN: usize = 1 << 16;
-/// The same with QUIC, whose connections take ten times the memory.
+/// The same for QUIC, whose connections take ten times the memory.
 #[cfg(feature = "network")]
 pub(super) const MOST_OPEN_QUIC: usize = 1 << 14;
 /// The largest transfer.
@@ -68,7 +68,7 @@ impl Traffic {
             Kind::Datagrams(Datagrams { bytes, gap, .. }) if !(28..=65_535).contains(bytes) || gap.0 == 0 => {
                 Err("datagrams are from 28 to 65535 bytes, with some time between them".into())
             }
-            // Bursts and silences of no length would never let time pass.
+            // Bursts and pauses without duration would never let time advance.
             Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
                 Err("a burst has a mean duration over 0".into())
             }
@@ -108,7 +108,7 @@ impl Requests {
 }
 
 impl Network {
-    /// Whether requests go through a gateway, and none without one.
+    /// Whether requests go through a gateway, and no gateway is without requests.
     fn check_access(&self) -> Result<(), NetworkError> {
         let wrong = |what: &str| Err(NetworkError::Network(what.into()));
         let asked = self.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Requests(_)));
@@ -127,7 +127,7 @@ impl Network {
         if access.probe.is_some_and(|gap| gap < SHORTEST_PROBE) {
             return wrong("probes are 10 ms apart at least");
         }
-        // Whoever stops in time is asked about.
+        // The traffic with requests that stops last counts.
         let asks = |traffic: &&Traffic| matches!(traffic.kind, Kind::Requests(_));
         let stops = self.traffic.iter().filter(asks).map(|traffic| traffic.stop).max();
         let stops = stops.unwrap_or(Nanos::MAX).min(self.over_at());
@@ -166,7 +166,7 @@ impl Network {
         Ok(())
     }
 
-    /// Whether hosts that run QUIC are asked for what they can do.
+    /// Whether hosts that run QUIC are used only for what QUIC supports.
     fn check_quic(&self) -> Result<(), NetworkError> {
         let wrong = |what: String| Err(NetworkError::Network(what));
         if self.transport.protocol != Protocol::Quic {

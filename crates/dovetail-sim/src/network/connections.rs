@@ -1,4 +1,4 @@
-//! Connections that are open.
+//! Open connections.
 
 use std::ops::{Index, IndexMut};
 
@@ -21,21 +21,21 @@ pub(super) struct Connection<P> {
     made: u64,
     pub(super) traffic: usize,
     pub(super) of: Of<P>,
-    /// When nothing more is sent.
+    /// When sending stops.
     pub(super) stop: Nanos,
-    /// Whether to count what its opener's segments carry.
+    /// Whether to count the payload of its opener's segments.
     pub(super) counts_sent: bool,
     pub(super) opener: Connected,
     pub(super) listener: Connected,
 }
 
-/// An end of a connection, and what the network knows of it.
+/// An end of a connection, and the network's state for it.
 pub(super) struct Connected {
     pub(super) end: End,
     pub(super) node: usize,
-    /// What the packets that it sends say of themselves.
+    /// Addresses and ports of the packets that it sends.
     pub(super) tuple: FiveTuple,
-    /// When the last packet that it sent leaves its host, where they wait there.
+    /// When the last packet it sent leaves its host, if packets are delayed there.
     pub(super) leaves: Nanos,
 }
 
@@ -48,21 +48,21 @@ impl<P> Connection<P> {
     }
 }
 
-/// A connection that is to be opened.
+/// A connection to be opened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Opening<P> {
     /// The nodes that open it and listen.
     pub(super) nodes: [usize; 2],
-    /// What they have and do.
+    /// The parties at both ends.
     pub(super) parties: [Party; 2],
-    /// Of what the ends draw: TCP's first sequence numbers, say.
+    /// Random seeds of the ends, for TCP's initial sequence numbers among others.
     pub(super) seeds: [u64; 2],
     pub(super) traffic: usize,
     pub(super) of: Of<P>,
     pub(super) stop: Nanos,
 }
 
-/// All connections that are open.
+/// All open connections.
 pub(super) struct Connections<P> {
     open: Slab<Connection<P>>,
     made: u64,
@@ -80,7 +80,7 @@ impl<P: Copy> Connections<P> {
         Ok(Self { open: Slab::new(), made: 0, maker, most_open })
     }
 
-    /// A new connection, and its opener, whose first turn opens it.
+    /// Opens a connection; returns it and its opener, whose first turn sends the opening packet.
     pub(super) fn open(
         &mut self,
         opening: &Opening<P>,
@@ -113,7 +113,7 @@ impl<P: Copy> Connections<P> {
         Ok(EndId { place, made, side: Side::Opener })
     }
 
-    /// A connection's end, if the connection is still there.
+    /// A connection's end, if the connection still exists.
     pub(super) fn end(&mut self, id: EndId) -> Option<&mut Connected> {
         let connection = self.open.get_mut(id.place).filter(|connection| connection.made == id.made)?;
         Some(connection.side(id.side))
@@ -124,7 +124,7 @@ impl<P: Copy> Connections<P> {
     }
 }
 
-/// The connection of an end that is known to be there.
+/// The connection of an end that is known to exist.
 impl<P> Index<EndId> for Connections<P> {
     type Output = Connection<P>;
 

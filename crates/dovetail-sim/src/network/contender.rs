@@ -1,4 +1,4 @@
-//! What a gateway does, in one string.
+//! What a gateway does, as a string.
 
 use core::{fmt, str::FromStr};
 
@@ -9,28 +9,28 @@ use dovetail_sched::{
     units::clip,
 };
 
-/// What is compared at a gateway.
+/// A policy to compare at a gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contender {
-    /// A policy of requests, such as `grants`.
+    /// A request policy, such as `grants`.
     Requests(RequestSpec),
-    /// The ordinary gateway, with a policy of packets such as `drr` before its links to the users.
+    /// The ordinary gateway, with a packet policy such as `drr` in front of its links to the users.
     UserSide(PolicySpec),
-    /// The ordinary gateway behind a shaper of what comes in from the link, as an administrator would set it up with an
-    /// intermediate device and HTB: packets pass at `part` of the link's rate, under deficit round robin by class.
+    /// The ordinary gateway behind a shaper of ingress traffic from the link, as an administrator would set it up with an
+    /// intermediate device and HTB: packets are forwarded at `part` of the link's rate, under deficit round robin by class.
     Ingress {
         /// The part of the link's rate.
         part: f64,
     },
 }
 
-/// The shaper's name.
+/// Name of the shaper.
 const INGRESS: &str = "ingress";
-/// What shaping guides leave free so that the queue moves to the shaper: 5 %.
+/// Shaping guides leave 5 % free so that the queue moves to the shaper.
 const PART: f64 = 0.95;
 
 impl Contender {
-    /// The same with every knob written out, those that were not given with their defaults.
+    /// The same as a string with every knob, including defaults.
     #[must_use]
     pub fn in_full(&self) -> String {
         match self {

@@ -1,7 +1,7 @@
 //! One end of a connection, with the application at it.
 //!
-//! An end is TCP's or QUIC's. What the network asks of it is the same: it takes packets that arrived, lets the application read
-//! and write, gives packets that leave, and says when its next turn is.
+//! An end runs TCP or QUIC. The network's interface is the same for both: an end accepts packets that arrived, lets the
+//! application read and write, returns packets to send, and tells when it is to be polled next.
 
 use std::net::SocketAddrV4;
 
@@ -16,29 +16,30 @@ use super::{
     transport::{Protocol, Transport, UDP_HEADERS_BYTES},
 };
 
-/// Between the starts of two hosts whose initial numbers follow each other: RFC 9293's clock of these numbers (section
-/// 3.4.1), so that hosts started within the five hours in which the numbers come round.
+/// Offset between the starts of two hosts with consecutive initial numbers, from RFC 9293's clock of these numbers (section
+/// 3.4.1): hosts start within the five hours in which the numbers wrap.
 const PHASE_STEP: Nanos = Nanos(4_000);
 /// Timeouts of a QUIC connection that makes progress are shorter than this.
 const STALLED: Nanos = Nanos::from_secs(600);
-/// The ports that hosts listen on.
+/// The port that hosts listen on.
 const HTTP: u16 = 80;
 const HTTPS: u16 = 443;
 
-/// How a network's hosts make ends.
+/// Creates the ends of a network's hosts.
 pub(super) enum Maker {
     Tcp(Transport),
     Quic(quic::Settings),
 }
 
-/// Where an end is, and what it draws from.
+/// The place of an end, and its random seed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// Whether it opens the connection, in its first turn; the other waits for it.
+    /// Whether it opens the connection, in its first turn; the other end listens.
     pub(super) opens: bool,
-    /// Its own socket and the other's.
+    /// Its own socket and the peer's.
     pub(super) sockets: [SocketAddrV4; 2],
-    /// Its lower half is TCP's first sequence number, and says for how long the host has run; all of it seeds what QUIC draws.
+    /// The lower half is TCP's first sequence number, and determines the host's uptime; all of it seeds QUIC's random
+    /// choices.
     pub(super) seed: u64,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Place {
 pub(super) struct End {
     connection: Connection,
     pub(super) application: Application,
-    // The first time for which a wake-up is on the agenda.
+    // The earliest time for which a wake-up is scheduled.
     woken_at: Nanos,
 }
 
@@ -56,17 +57,17 @@ enum Connection {
     Quic(Box<quic::End>),
 }
 
-/// A packet that leaves an end.
+/// A packet sent by an end.
 pub(super) struct Leaving {
     pub(super) body: Body,
-    /// Its length, from IP's header on.
+    /// Length, including the IP header.
     pub(super) bytes: u32,
-    /// What it carries of TCP's stream.
+    /// TCP payload.
     pub(super) payload_bytes: u32,
 }
 
 impl Maker {
-    /// `None` where this build has no such hosts.
+    /// `None` if this build does not support such hosts.
     pub(super) fn new(transport: &Transport) -> Option<Self> {
         match transport.protocol {
             Protocol::Tcp => Some(Self::Tcp(*transport)),
@@ -74,7 +75,7 @@ impl Maker {
         }
     }
 
-    /// IP's number of the protocol, and the port that hosts listen on.
+    /// The protocol's number in IP, and the port that hosts listen on.
     pub(super) fn names(&self) -> (u8, u16) {
         match self {
             Self::Tcp(_) => (TCP, HTTP),
@@ -82,7 +83,7 @@ impl Maker {
         }
     }
 
-    /// An end, made at `now`.
+    /// Creates an end at `now`.
     pub(super) fn end(&self, party: &Party, place: Place, now: Nanos) -> End {
         let Place { opens, sockets, seed } = place;
         let connection = match self {
@@ -93,7 +94,7 @@ impl Maker {
     }
 }
 
-/// An end of TCP.
+/// Creates a TCP end.
 fn tcp(opens: bool, party: &Party, initial: u32, transport: &Transport) -> Tcp {
     let mut tcp = transport.tcp();
     (tcp.receive_bytes, tcp.send_bytes) = (party.receive_bytes, party.send_bytes);
@@ -104,17 +105,18 @@ fn tcp(opens: bool, party: &Party, initial: u32, transport: &Transport) -> Tcp {
 }
 
 impl End {
-    /// A packet arrived; its turn follows.
+    /// A packet arrived; the end's turn follows.
     pub(super) fn receive(&mut self, body: Body, now: Nanos) {
         match (&mut self.connection, body) {
             (Connection::Tcp(tcp), Body::Tcp(segment)) => tcp.receive(&segment, now),
             (Connection::Quic(quic), Body::Quic(payload)) => quic.receive(payload, now),
-            // Both ends of a connection are of one protocol, and what is of none is for no end.
+            // Both ends of a connection run the same protocol, and packets without a connection are for no end.
             (Connection::Tcp(_), Body::Quic(_) | Body::Udp) | (Connection::Quic(_), Body::Tcp(_) | Body::Udp) => {}
         }
     }
 
-    /// Lets the application read and write; the bytes that it read. What is to be sent then is [`next`](Self::next)'s.
+    /// Lets the application read and write; returns the number of bytes read. Then call [`next`](Self::next) for packets to
+    /// send.
     pub(super) fn apply(&mut self, now: Nanos) -> u64 {
         let application = &mut self.application;
         match &mut self.connection {
@@ -131,7 +133,7 @@ impl End {
         }
     }
 
-    /// The next packet that leaves.
+    /// The next packet to send.
     pub(super) fn next(&mut self, now: Nanos) -> Option<Leaving> {
         Some(match &mut self.connection {
             Connection::Tcp(tcp) => {
@@ -148,13 +150,13 @@ impl End {
         })
     }
 
-    /// The application has no more to write; the connection ends when what was handed over is acknowledged.
+    /// The application has no more to write; the connection ends once everything handed over is acknowledged.
     pub(super) fn writes_no_more(&mut self) {
         self.application.to_send = 0;
         self.application.closes = true;
     }
 
-    /// When it wants its next turn, if that is to be put on the agenda: `None` where an earlier one is on it.
+    /// When the end is to be polled next, if that must be scheduled: `None` if an earlier wake-up is scheduled.
     pub(super) fn wake_at(&mut self, now: Nanos) -> Option<Nanos> {
         let due = match &mut self.connection {
             Connection::Tcp(tcp) => tcp.poll_at(now)?,
@@ -167,12 +169,12 @@ impl End {
         })
     }
 
-    /// Whether it asks for a turn so late that QUIC has given up in all but name: a dozen timeouts, each twice the last.
+    /// Whether its next turn is so late that QUIC is stalled for good: after a dozen timeouts, each twice the last.
     pub(super) fn is_stalled(&self, at: Nanos, now: Nanos) -> bool {
         matches!(self.connection, Connection::Quic(_)) && at > now + STALLED
     }
 
-    /// The wake-up for `now` has come; false if it was for a time that is no longer the first.
+    /// The wake-up scheduled for `now` has occurred; false if an earlier one has replaced it.
     pub(super) fn woken(&mut self, now: Nanos) -> bool {
         let due = self.woken_at == now;
         if due {
@@ -181,7 +183,7 @@ impl End {
         due
     }
 
-    /// Whether the connection is over on this end.
+    /// Whether the connection is closed at this end.
     pub(super) fn is_closed(&self) -> bool {
         match &self.connection {
             Connection::Tcp(tcp) => tcp.state() == State::Closed,
@@ -189,7 +191,7 @@ impl End {
         }
     }
 
-    /// Whether this end needs the other no more: it is over, or only waits for stragglers.
+    /// Whether this end no longer needs the other: it is closed, or only waits for stray segments.
     pub(super) fn is_content(&self) -> bool {
         match &self.connection {
             Connection::Tcp(tcp) => matches!(tcp.state(), State::Closed | State::TimeWait),
@@ -198,7 +200,7 @@ impl End {
     }
 }
 
-/// What gateways and sessions ask for, whose connections are TCP's: `Network::check` refuses others.
+/// Used by gateways and sessions, whose connections are TCP's: `Network::check` rejects others.
 impl End {
     fn tcp(&self) -> Option<&Tcp> {
         if let Connection::Tcp(tcp) = &self.connection { Some(tcp) } else { None }
@@ -208,37 +210,37 @@ impl End {
         if let Connection::Tcp(tcp) = &mut self.connection { Some(tcp) } else { None }
     }
 
-    /// Lets the other end send up to this byte of its stream and no further; never less than before.
+    /// Permits the peer to send its stream up to this byte but no further; the limit never falls.
     pub(super) fn reach(&mut self, edge: u64) {
         self.tcp_mut().into_iter().for_each(|tcp| tcp.allow(edge));
     }
 
-    /// The furthest byte of its stream that the other end was ever let send by [`reach`](Self::reach).
+    /// The highest byte of its stream that the peer was ever permitted to send by [`reach`](Self::reach).
     pub(super) fn edge(&self) -> u64 {
         self.tcp().map_or(0, Tcp::allowed)
     }
 
-    /// Sends every segment at once, however small: no Nagle's algorithm.
+    /// Disables Nagle's algorithm: segments are sent at once, however small.
     pub(super) fn sends_at_once(&mut self) {
         self.tcp_mut().into_iter().for_each(Tcp::sends_at_once);
     }
 
-    /// What its application wrote and the other end has not acknowledged.
+    /// Bytes written by its application and not acknowledged by the peer.
     pub(super) fn held_bytes(&self) -> u64 {
         self.application.to_send + self.tcp().map_or(0, Tcp::unacknowledged_bytes)
     }
 
-    /// Whether something waits to be read.
+    /// Whether any bytes are available to read.
     pub(super) fn is_readable(&self) -> bool {
         self.readable_bytes() > 0
     }
 
-    /// Bytes that wait to be read.
+    /// Bytes available to read.
     pub(super) fn readable_bytes(&self) -> u64 {
         self.tcp().map_or(0, Tcp::readable_bytes)
     }
 
-    /// Breaks the connection off; the other end learns it in the next turn.
+    /// Aborts the connection; the peer learns of it in the next turn.
     pub(super) fn abort(&mut self) {
         self.tcp_mut().into_iter().for_each(Tcp::abort);
     }

@@ -17,7 +17,7 @@ pub enum NetworkError {
     /// The capture cannot be written.
     #[error("the capture cannot be written: {0}")]
     Capture(#[from] io::Error),
-    /// The run was asked to stop.
+    /// The run was stopped on request.
     #[error("stopped at {now}")]
     Stopped {
         /// At which virtual time.

@@ -1,4 +1,4 @@
-//! The format of networks as it is written: TOML to plain data, nothing resolved yet.
+//! The file format of networks: TOML to plain data, with nothing resolved yet.
 
 use dovetail_sched::{Nanos, units::Rate};
 use serde::Deserialize;
@@ -44,7 +44,7 @@ pub(super) enum CongestionForm {
     Bbr,
 }
 
-/// So many nodes under one name.
+/// Several nodes under one name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeForm {

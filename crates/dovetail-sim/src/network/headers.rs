@@ -1,4 +1,4 @@
-//! What packets say of themselves in their headers.
+//! Headers of packets.
 
 use std::net::{Ipv6Addr, SocketAddrV4};
 
@@ -11,7 +11,7 @@ pub(super) const IPV4_HEADER_BYTES: u32 = 20;
 /// IP's protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 
-/// What packets from one socket to another say of themselves.
+/// Addresses and ports of packets from one socket to another.
 pub(super) fn five_tuple(protocol: u8, [from, to]: [SocketAddrV4; 2]) -> FiveTuple {
     FiveTuple {
         protocol,
@@ -22,7 +22,7 @@ pub(super) fn five_tuple(protocol: u8, [from, to]: [SocketAddrV4; 2]) -> FiveTup
     }
 }
 
-/// How a flow is called: `10.0.0.1:49152>10.0.0.2:80`.
+/// Label of a flow: `10.0.0.1:49152>10.0.0.2:80`.
 pub(super) fn flow_label(tuple: &FiveTuple) -> String {
     let address = |bytes: [u8; 16]| {
         let address = Ipv6Addr::from(bytes);

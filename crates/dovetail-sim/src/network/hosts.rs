@@ -1,4 +1,4 @@
-//! Hosts that send to one another: transfers, unlimited connections, datagrams, and interactive sessions.
+//! Traffic between hosts: transfers, unlimited connections, datagrams, and interactive sessions.
 
 use std::net::SocketAddrV4;
 
@@ -19,22 +19,22 @@ use super::{
     watch::Watch,
 };
 
-/// All of them at work.
+/// All traffic between hosts.
 pub(super) struct Hosts {
     sources: Vec<Source>,
-    // Of each traffic that sends UDP.
+    // UDP state, for each traffic that sends UDP.
     datagrams: Vec<Option<Udp>>,
-    // Of each traffic that is interactive, once it is open.
+    // The session, for each interactive traffic once it is open.
     sessions: Vec<Option<Session>>,
     transfers: Vec<Transfer>,
-    // Bytes that each transfer's receiver is still to get.
+    // Bytes that each transfer's receiver has not received yet.
     missing: Vec<u64>,
     streams: Vec<Stream>,
     /// Transfers that have not begun or not ended.
     pub(super) pending: u64,
 }
 
-/// UDP traffic in flight: the stream that it is, and where its packets come from and go.
+/// UDP traffic in flight: its stream, and the source and destination of its packets.
 #[derive(Debug, Clone, Copy)]
 struct Udp {
     stream: usize,
@@ -43,7 +43,7 @@ struct Udp {
 }
 
 impl Hosts {
-    /// Puts what they do first on the agenda.
+    /// Schedules the first action of each traffic.
     pub(super) fn begin<E: Copy, P: Copy>(net: &mut Net<'_, E, P>) -> Self {
         let spec = net.spec;
         let watched = spec.links[spec.watched].rate;
@@ -84,7 +84,7 @@ impl Hosts {
         self.streams.len() - 1
     }
 
-    /// Traffic does what it does next.
+    /// Performs a traffic's next action.
     pub(super) fn act<E: Copy, P: Copy>(&mut self, at: usize, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         let now = net.now;
         let stop = net.spec.traffic[at].stop;
@@ -174,7 +174,7 @@ impl Hosts {
         self.turn(user, net)
     }
 
-    /// The application at an end writes so much more.
+    /// The application at an end writes `bytes` more bytes.
     fn write<E: Copy, P: Copy>(&mut self, id: EndId, bytes: u64, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         let Some(connected) = net.connections.end(id) else { return Ok(()) };
         connected.end.application.to_send += bytes;
@@ -188,7 +188,7 @@ impl Hosts {
         }
     }
 
-    /// A connection's end had its turn, and its application may have read.
+    /// A connection's end had its turn, in which its application may have read.
     pub(super) fn turned<E: Copy, P: Copy>(
         &mut self,
         id: EndId,
@@ -223,7 +223,7 @@ impl Hosts {
         net.send_alone(nodes, [here, there], bytes, Of::Stream(stream), traffic)
     }
 
-    /// A receiver got this many bytes.
+    /// A receiver received this many bytes.
     pub(super) fn received<E: Copy, P: Copy>(&mut self, of: Of<P>, bytes: u64, net: &mut Net<'_, E, P>) {
         let now = net.now;
         match of {
@@ -240,7 +240,7 @@ impl Hosts {
         }
     }
 
-    /// What became of transfers and streams.
+    /// The results of transfers and streams.
     pub(super) fn finish(mut self, watch: &Watch<'_>, run_ended: Nanos) -> (Vec<Transfer>, Vec<Stream>) {
         for (at, transfer) in self.transfers.iter_mut().enumerate() {
             let tally = watch.of_transfer(at);

@@ -1,35 +1,35 @@
-//! Networks in virtual time: hosts with a real TCP, routers, links with a queue under any policy.
+//! Networks in virtual time: hosts with a real TCP, routers, and links with a queue under any policy.
 //!
-//! What a policy does to a transfer shows only in closed loop: a packet that waits or is dropped makes its sender slow
-//! down. So hosts here run [`dovetail_tcp`], which behaves as Linux's TCP does, or QUIC, driven by a clock of this module's; the
-//! packets that it makes cross links one after the other, and every link has a scheduler of this project before it.
+//! The effect of a policy on a transfer shows only in closed loop: a delayed or dropped packet makes its sender slow down.
+//! Hosts therefore run [`dovetail_tcp`], which behaves like Linux's TCP, or QUIC, driven by this module's clock. Their
+//! packets cross links one after the other, and every link has one of this project's schedulers in front of it.
 //!
-//! One loop drives everything. An event is a packet sent whole, a packet that arrives at a node, a timer of a connection
-//! or of traffic. At one time packets that were sent whole come first, then the rest in the order in which it was foreseen, then
-//! links are asked for their next packet, as the scheduler crate wants of an environment. What traffic does is drawn from
-//! generators of its own and does not depend on packets' fate, so that every policy meets the same arrivals. Equal
-//! inputs give equal runs, to the byte.
+//! One loop drives everything. Events are the end of a packet's transmission, the arrival of a packet at a node, and timers
+//! of connections or traffic. At the same time, ends of transmissions come first, then the other events in the order in which
+//! they were scheduled, then links are polled for their next packet, as the scheduler crate requires. Traffic draws from
+//! random generators of its own and does not depend on what happens to packets, so that every policy meets the same arrivals.
+//! Equal inputs give byte-identical runs.
 //!
-//! One link is *watched*: its queue is under the policy that is examined, and an [`Observer`](crate::Observer) sees its packets, as in a
-//! [`Pipeline`](crate::Pipeline) of one resource.
+//! One link is *watched*: its queue is under the policy being examined, and an [`Observer`](crate::Observer) sees its
+//! packets, as in a [`Pipeline`](crate::Pipeline) with one resource.
 //!
 //! | file | what |
 //! |---|---|
-//! | `spec`, `check` | what a network is made of, and whether that fits together |
-//! | `contender` | what may be compared at a gateway |
-//! | `run` | a network described, made and run; `without` in its place says that this build has no TCP |
+//! | `spec`, `check` | the parts of a network, and whether they fit together |
+//! | `contender` | what can be compared at a gateway |
+//! | `run` | entry points that run a network; replaced by `without` in builds without TCP |
 //! | `format`, `scenario` | networks described in TOML |
-//! | `net` | a network at work: time, links, connections, packets on their way |
-//! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
+//! | `net` | state of a running network: time, links, connections, packets in flight |
+//! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | its components |
 //! | `queue` | a link: scheduler and transmitter |
-//! | `transport` | how hosts send, and how a scenario names that |
-//! | `connections`, `end`, `party` | connections, their ends, and what an end has and does |
-//! | `quic` | ends that run QUIC; `quic_left_out` in its place says that this build has none |
-//! | `hosts`, `sources`, `sizes`, `sessions` | traffic of hosts that send to one another |
-//! | `access_model` | what a model of users' access does; a second one is another implementation of it |
+//! | `transport` | how hosts send, and its notation in scenarios |
+//! | `connections`, `end`, `party` | connections, their ends, and the applications at them |
+//! | `quic` | ends that run QUIC; replaced by `quic_left_out` in builds without it |
+//! | `hosts`, `sources`, `sizes`, `sessions` | traffic between hosts |
+//! | `access_model` | interface of models of users' access |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
-//! | `world` | the loop over all of them |
-//! | `watch`, `blamed`, `capture`, `outcome` | what is to be seen of a run |
+//! | `world` | the event loop |
+//! | `watch`, `blamed`, `capture`, `outcome` | results of a run |
 
 mod check;
 mod contender;
@@ -42,7 +42,7 @@ mod sizes;
 mod spec;
 mod transport;
 
-// What runs a network, and the TCP that it needs.
+// The simulator and the TCP that it needs.
 #[cfg(feature = "network")]
 mod access_model;
 #[cfg(feature = "network")]

@@ -1,8 +1,8 @@
-//! A network at work: the time, what is to happen, links, connections, and packets on their way.
+//! A running network: time, scheduled events, links, connections, and packets in flight.
 //!
-//! What any model of a network needs. Who sends over it is no part: they learn what came of their packets and of their
-//! connections' turns from what calls return. `E` and `P` are what a model of users' access puts on the agenda, and what its
-//! packets are part of.
+//! This is what any model of a network needs, independent of the senders: they learn the fate of their packets and the
+//! results of their connections' turns from return values. `E` are the events of a model of users' access, and `P` is what
+//! its packets belong to.
 
 use std::{mem, net::SocketAddrV4};
 
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{Profile, workload::mix};
 
-/// Sets what jitter draws apart from what sources draw of the same seed: any number.
+/// Separates the random numbers of jitter from those of sources with the same seed: any number.
 const JITTER: u64 = 0x6a69_7474_6572;
 
-/// A network at work.
+/// A running network.
 pub(super) struct Net<'a, E, P> {
     pub(super) spec: &'a Network,
     pub(super) now: Nanos,
@@ -35,38 +35,38 @@ pub(super) struct Net<'a, E, P> {
     pub(super) addresses: Addresses,
     pub(super) connections: Connections<P>,
     pub(super) watch: Watch<'a>,
-    /// What users' access sent and links dropped, until it is told.
+    /// Packets of users' access that links dropped and that have not been reported yet.
     pub(super) lost: Vec<P>,
     routes: Routes,
     queues: Vec<Queue>,
-    // Links that may begin to send now.
+    // Links that may start to send now.
     asked: Vec<usize>,
     packets: Packets<P>,
-    // Packets that waited in their hosts.
+    // Number of packets delayed in their hosts.
     delayed: u64,
 }
 
-/// What came of a turn of a connection's end.
+/// The result of a turn of a connection's end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turned<P> {
     pub(super) of: Of<P>,
-    /// Bytes that the application read.
+    /// Bytes read by the application.
     pub(super) read: u64,
-    /// Bytes that TCP's segments which it sent carry, where those are counted; some for the second time.
+    /// Payload of the TCP segments sent, including retransmissions, if counted.
     pub(super) sent: u64,
 }
 
-/// A packet that came to the node it is for.
+/// A packet that reached its destination.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arrival<P> {
-    /// This end has taken it, and its turn is due.
+    /// This end has received it, and its turn is due.
     Segment(EndId),
-    /// It is of no connection.
+    /// It belongs to no connection.
     Alone { of: Of<P>, bytes: u64 },
 }
 
 impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
-    /// `policy` is before the watched link. Links in `by_traffic` tell packets apart by what traffic they are of.
+    /// `policy` is in front of the watched link. Links in `by_traffic` distinguish packets by traffic.
     pub(super) fn new(
         spec: &'a Network,
         policy: &PolicySpec,
@@ -104,18 +104,18 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         &self.queues[self.spec.watched]
     }
 
-    /// A new connection, and its opener, whose first turn opens it.
+    /// Opens a connection; returns its opener, whose first turn sends the opening packet.
     pub(super) fn open(&mut self, opening: &Opening<P>) -> Result<EndId, NetworkError> {
         self.connections.open(opening, &mut self.addresses, self.now)
     }
 
-    /// An end's wake-up has come; false if it was for a time that is no longer the first.
+    /// An end's wake-up has occurred; false if an earlier one has replaced it.
     pub(super) fn is_woken(&mut self, id: EndId) -> bool {
         let now = self.now;
         self.connections.end(id).is_some_and(|connected| connected.end.woken(now))
     }
 
-    /// The application at an end has its turn, and what the end sends goes on its way. `None` if the connection is over.
+    /// Gives an end and its application a turn, and sends the resulting packets. `None` if the connection is over.
     pub(super) fn turn(&mut self, id: EndId) -> Result<Option<Turned<P>>, NetworkError> {
         let connection = &mut self.connections[id];
         let (traffic, of) = (connection.traffic, connection.of);
@@ -144,7 +144,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
             }
             self.agenda.add(at, Event::Wake { end: id });
         }
-        // Who closed first would wait for stragglers (TIME-WAIT); where neither end needs the other there are none that matter.
+        // The end that closed first would stay in TIME-WAIT; once neither end needs the other, no stray segment matters.
         let is_over = connection.opener.end.is_closed()
             || (connection.opener.end.is_content() && connection.listener.end.is_content());
         if is_over {
@@ -153,7 +153,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         Ok((!is_over).then_some(Turned { of, read, sent }))
     }
 
-    /// Sends a packet without a connection from a node to another.
+    /// Sends a packet without a connection from one node to another.
     pub(super) fn send_alone(
         &mut self,
         [from, to]: [usize; 2],
@@ -188,14 +188,14 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         self.pass_on(from, packet)
     }
 
-    /// A packet is at a node: it goes on, if it is not for that one.
+    /// A packet arrived at a node; it is forwarded unless this is its destination.
     pub(super) fn arrive(&mut self, at: usize, packet: usize) -> Result<Option<Arrival<P>>, NetworkError> {
         if at != self.packets[packet].to {
             self.pass_on(at, packet)?;
             return Ok(None);
         }
         let Datagram { body, bytes, taker, of, .. } = self.packets.remove(packet);
-        // What is for a connection's end that is gone is a straggler.
+        // A packet for a connection that no longer exists is a stray.
         let Some(end) = taker else { return Ok(Some(Arrival::Alone { of, bytes: bytes.into() })) };
         let Some(connected) = self.connections.end(end) else { return Ok(None) };
         connected.end.receive(body, self.now);
@@ -213,7 +213,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         Ok(())
     }
 
-    /// A packet joins the queue before a link.
+    /// Offers a packet to a link's queue.
     fn offer(&mut self, link: usize, place: usize) {
         let watched = link == self.spec.watched;
         let queue = &mut self.queues[link];
@@ -267,7 +267,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         }
     }
 
-    /// A link has sent its packet whole.
+    /// A link has finished sending its packet.
     pub(super) fn sent(&mut self, link: usize) {
         if let Some(packet) = self.queues[link].end(self.now) {
             if link == self.spec.watched {
@@ -280,31 +280,31 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         self.ask(link);
     }
 
-    /// A link may have a packet to send: it is asked before time goes on, when all that happens now has happened.
+    /// A link may have a packet to send: it is polled before time advances, after all other events of this time.
     pub(super) fn ask(&mut self, link: usize) {
         if !mem::replace(&mut self.queues[link].is_asked, true) {
             self.asked.push(link);
         }
     }
 
-    /// Whether a link is to be asked before time goes on.
+    /// Whether any link is to be polled before time advances.
     pub(super) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Asks the links that are to be asked.
+    /// Polls these links.
     pub(super) fn begin_asked(&mut self) -> Result<(), NetworkError> {
         let mut asked = mem::take(&mut self.asked);
         for link in asked.drain(..) {
             self.queues[link].is_asked = false;
             self.begin(link)?;
         }
-        // Its room is kept.
+        // Keep its capacity.
         self.asked = asked;
         Ok(())
     }
 
-    /// A link sends its next packet, if it is idle and has one.
+    /// A link starts to send its next packet, if it is idle and has one.
     fn begin(&mut self, link: usize) -> Result<(), NetworkError> {
         let queue = &mut self.queues[link];
         let Some(sending) = queue.begin(self.now) else {

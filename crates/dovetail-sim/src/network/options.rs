@@ -1,4 +1,4 @@
-//! How to run a network.
+//! Options of a run.
 
 use std::{io::Write, sync::atomic::AtomicBool};
 
@@ -6,16 +6,17 @@ use dovetail_sched::Nanos;
 
 use crate::blame::{RequestBlame, TransferBlame};
 
-/// How to run a network.
+/// Options of a run.
 #[derive(Default)]
 pub struct NetworkOptions<'a> {
-    /// Told now and then how far the run is.
+    /// Called now and then with the progress of the run.
     pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
-    /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
+    /// Receives a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit
+    /// leaves.
     pub capture: Option<&'a mut dyn Write>,
-    /// Finds out what transfers wait for, where no users are behind a gateway.
+    /// Records what transfers wait for, in networks without users behind a gateway.
     pub blame: Option<&'a mut TransferBlame>,
-    /// Finds out what users' requests wait for, where they are behind a gateway.
+    /// Records what users' requests wait for, in networks with users behind a gateway.
     pub requests: Option<&'a mut RequestBlame>,
     /// Checked often: once it is set, the run ends with [`NetworkError::Stopped`](super::NetworkError::Stopped).
     pub stop: Option<&'a AtomicBool>,
@@ -23,7 +24,7 @@ pub struct NetworkOptions<'a> {
 
 #[cfg(feature = "network")]
 impl<'a> NetworkOptions<'a> {
-    /// The same, lent for as long as one run lasts.
+    /// Borrows the same options for the duration of one run.
     pub(super) fn lend<'b>(self) -> NetworkOptions<'b>
     where
         'a: 'b,
@@ -38,12 +39,12 @@ impl<'a> NetworkOptions<'a> {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkProgress {
-    /// Transfers that are done.
+    /// Transfers completed.
     pub done: u64,
-    /// Transfers that there will be.
+    /// Transfers in total.
     pub transfers: u64,
     /// The virtual time.
     pub now: Nanos,

@@ -5,49 +5,49 @@ use dovetail_stats::Durations;
 
 use crate::{Outcome, measure::Percentiles};
 
-/// How a network's run ended.
+/// The results of a network's run.
 #[derive(Debug, Clone, Default)]
 pub struct NetworkOutcome {
     /// Packets at the watched link.
     pub link: Outcome,
-    /// Of those dropped, how many for want of memory for their flow.
+    /// How many of those dropped were dropped for lack of memory for their flow.
     pub unknown: u64,
-    /// Packets that joined the watched link's queue with a mark of congestion that they got there; `None`: it marks none.
+    /// Packets marked for congestion as they joined the watched link's queue; `None` if it does not mark.
     pub marked: Option<u64>,
-    /// Flows that the watched link forgot before their time to make room for others.
+    /// Flows that the watched link evicted before their timeout to make room for others.
     pub evicted_flows: u64,
     /// When the run ended.
     pub ended: Nanos,
-    /// Transfers, in order of beginning.
+    /// Transfers, in the order in which they began.
     pub transfers: Vec<Transfer>,
-    /// What has no end of its own: long-lived connections, and UDP traffic as a whole.
+    /// Traffic without an end of its own: long-lived connections, and UDP traffic as a whole.
     pub streams: Vec<Stream>,
     /// The policy's own figures.
     pub counters: Vec<(&'static str, f64)>,
-    /// What users got through the gateway, if there is one.
+    /// Results of users behind the gateway, if there is one.
     pub access: Option<AccessOutcome>,
 }
 
-/// What users got through a gateway.
+/// Results of users behind a gateway.
 #[derive(Debug, Clone, Default)]
 pub struct AccessOutcome {
     /// Requests, in the order in which users wanted them.
     pub exchanges: Vec<Exchange>,
-    /// What the users of each traffic got, by its index: bodies and headers.
+    /// Bodies and headers received by the users of each traffic, by its index.
     pub classes: Vec<Stream>,
-    /// The request scheduler's own figures, a second apart.
+    /// The request scheduler's own figures, one second apart.
     pub notes: Vec<(Nanos, Vec<(&'static str, f64)>)>,
     /// Probes of the far queue that were not answered.
     pub lost_probes: u64,
-    /// Packets between users and gateway that found no room; what they were part of never ends.
+    /// Packets between users and gateway that were dropped for lack of room; the requests they belong to never end.
     pub lost_among_users: u64,
-    /// Connections that the gateway opened.
+    /// Connections opened by the gateway.
     pub dialled: u64,
-    /// Connections that users opened to the gateway, where they speak TCP.
+    /// Connections opened by users to the gateway, if they speak TCP.
     pub users_dialled: u64,
-    /// The most bytes that the gateway held for one of those: read from a server, and not acknowledged by the user.
+    /// The most bytes that the gateway held for one of these: read from a server, and not acknowledged by the user.
     pub most_held_bytes: u64,
-    /// Requests that are neither answered nor cancelled.
+    /// Requests neither answered nor cancelled.
     pub open: u64,
 }
 
@@ -59,20 +59,20 @@ impl AccessOutcome {
     }
 }
 
-/// A request and its answer.
+/// A request and its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// The traffic that it is of, as an index.
+    /// Index of the traffic that it belongs to.
     pub traffic: usize,
-    /// Whose it is: users are numbered through all traffic.
+    /// Its user, numbered across all traffic.
     pub user: usize,
-    /// The server's node, as an index.
+    /// Index of the server's node.
     pub server: usize,
     /// Length of the body.
     pub bytes: u64,
-    /// What the request carries up to the server, beside its header.
+    /// Body of the request itself, sent up to the server.
     pub upload: u64,
-    /// When the user wanted it.
+    /// When the user wanted the response.
     pub wanted: Nanos,
     /// When it arrived at the gateway.
     pub arrived: Option<Nanos>,
@@ -80,12 +80,12 @@ pub struct Exchange {
     pub released: Option<Nanos>,
     /// When the user had the last byte.
     pub ended: Option<Nanos>,
-    /// When the user gave it up.
+    /// When the user cancelled it.
     pub cancelled: Option<Nanos>,
 }
 
 impl Exchange {
-    /// Of a user and what traffic that is of: whom they ask, for how much, and what they send there.
+    /// For a user and the index of their traffic: the server, the lengths of body and upload, and when it is wanted.
     #[cfg(feature = "network")]
     pub(super) fn new(
         (traffic, user): (usize, usize),
@@ -107,14 +107,14 @@ impl Exchange {
         }
     }
 
-    /// From the user's wish to the last byte.
+    /// From the moment the user wants it to the last byte.
     #[must_use]
     pub fn took(&self) -> Option<Nanos> {
         self.ended.map(|ended| ended - self.wanted)
     }
 
-    /// Adds how long it took, in seconds. One that was not answered lasted at least until the user gave it up or, if they
-    /// did not, until the run ended.
+    /// Adds its duration, in seconds. An unanswered request lasted at least until the user cancelled it, or else until the
+    /// run ended.
     pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
         match self.took() {
             Some(took) => durations.ended(took.as_secs_f64()),
@@ -122,19 +122,19 @@ impl Exchange {
         }
     }
 
-    /// How much of its time it waited at the gateway before it was released.
+    /// How long it was queued at the gateway before its release.
     #[must_use]
     pub fn queued(&self) -> Option<Nanos> {
         Some(self.released? - self.arrived?)
     }
 }
 
-/// A TCP connection that carries so much and ends.
+/// A TCP connection that carries a number of bytes and ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// The traffic that it is of, as an index.
+    /// Index of the traffic that it belongs to.
     pub traffic: usize,
-    /// What it carries.
+    /// Bytes that it carries.
     pub bytes: u64,
     /// When its first packet was sent.
     pub begun: Nanos,
@@ -153,7 +153,7 @@ impl Transfer {
         self.ended.map(|ended| ended - self.begun)
     }
 
-    /// Adds how long it took, in seconds. One that was not done lasted at least until the run ended.
+    /// Adds its duration, in seconds. One that did not finish lasted at least until the run ended.
     pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
         match self.took() {
             Some(took) => durations.ended(took.as_secs_f64()),
@@ -162,41 +162,41 @@ impl Transfer {
     }
 }
 
-/// An unlimited flow, or several.
+/// One unlimited flow or several.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stream {
-    /// The traffic that it is of, as an index.
+    /// Index of the traffic that it belongs to.
     pub traffic: usize,
     /// Its packets that arrived at the watched link.
     pub packets: u64,
     /// Its packets that the watched link dropped.
     pub dropped: u64,
-    /// How long those that were sent took at the watched link, from their arrival until they were sent whole; `None` if none
-    /// were, and for streams after the first 64.
+    /// Time at the watched link of packets sent, from arrival to the end of transmission; `None` if there were none, and for
+    /// streams after the first 64.
     pub at_link: Option<Percentiles>,
-    /// What became of keystrokes, where it is interactive.
+    /// Results of keystrokes, if it is interactive.
     pub echoes: Option<Echoes>,
-    /// The second in which the receiver got its first byte.
+    /// The second in which the receiver received its first byte.
     pub first_second: usize,
-    /// Bytes that the receiver got in each second from that one on: TCP's payload, UDP's whole packets.
+    /// Bytes that the receiver received in each second from that one on: TCP payload, or whole UDP packets.
     pub received_bytes: Vec<u64>,
 }
 
-/// What became of the keystrokes of an interactive session.
+/// Results of the keystrokes of an interactive session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Echoes {
-    /// Keystrokes whose echo came back.
+    /// Keystrokes whose echo returned.
     pub answered: u64,
     /// Keystrokes without an echo when the run ended.
     pub unanswered: u64,
-    /// From a keystroke until its whole echo was back. Those without one lasted at least until the run ended.
+    /// From a keystroke until its whole echo returned. Those without an echo lasted at least until the run ended.
     pub took: Option<Percentiles>,
-    /// How long the last of those without an echo had waited.
+    /// How long the last one without an echo had waited.
     pub shortest_wait: Option<Nanos>,
 }
 
 impl Echoes {
-    /// Whether this percentile of [`took`](Self::took) may be more, as keystrokes that count in it are unanswered.
+    /// Whether this percentile of [`took`](Self::took) is only a lower bound, because unanswered keystrokes count in it.
     #[must_use]
     pub fn is_at_least(&self, percentile: Nanos) -> bool {
         self.shortest_wait.is_some_and(|wait| wait <= percentile)
@@ -217,7 +217,7 @@ impl Stream {
         self.received_bytes[second] += bytes;
     }
 
-    /// Bytes received from second `from` to before second `to`, over that time, in bits per second.
+    /// Mean rate received from second `from` to before second `to`, in bits per second.
     #[must_use]
     pub fn mean_bps(&self, from: usize, to: usize) -> f64 {
         let got = |second: usize| self.received_bytes.get(second.checked_sub(self.first_second)?);

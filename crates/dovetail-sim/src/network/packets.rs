@@ -6,28 +6,28 @@ use slab::Slab;
 
 use super::quic;
 
-/// A packet in flight; `P` is what the model of users' access sends.
+/// A packet in flight; `P` is what packets of users' access belong to.
 #[derive(Debug)]
 pub(super) struct Datagram<P> {
-    /// What is in it.
+    /// Its contents.
     pub(super) body: Body,
-    /// Its length, from IP's header on.
+    /// Length, including the IP header.
     pub(super) bytes: u32,
-    /// What its header says.
+    /// Addresses and ports of its header.
     pub(super) tuple: FiveTuple,
-    /// The node that it is for, as an index.
+    /// Index of its destination node.
     pub(super) to: usize,
-    /// The connection's end that takes it there; `None`: it is of no connection.
+    /// The connection's end that receives it there; `None` if it belongs to no connection.
     pub(super) taker: Option<EndId>,
-    /// The traffic that it is of, as an index.
+    /// Index of its traffic.
     pub(super) traffic: usize,
-    /// Whose it is.
+    /// What it belongs to.
     pub(super) of: Of<P>,
     /// Its number among the packets that arrived at the watched link.
     pub(super) number: u64,
 }
 
-/// What is in a packet. Payloads have a length and no contents, but for QUIC's, which are there until the packet is
+/// Contents of a packet. Payloads have a length but no contents, except those of QUIC, which exist until the packet is
 /// delivered or dropped.
 #[derive(Debug)]
 pub(super) enum Body {
@@ -37,7 +37,7 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Marks it as one that met congestion, if its ends understand that (RFC 3168, section 5); whether this marked it.
+    /// Sets a congestion mark, if its ends support ECN (RFC 3168, section 5); returns whether this set it.
     pub(super) fn mark(&mut self) -> bool {
         match self {
             Self::Tcp(segment) if segment.ecn == Ecn::Capable => {
@@ -49,7 +49,7 @@ impl Body {
     }
 }
 
-/// Names a connection's end also after it is gone and another connection is in its place.
+/// Identifies a connection's end even after it is gone and another connection is in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EndId {
     pub(super) place: usize,
@@ -73,19 +73,19 @@ impl Side {
     }
 }
 
-/// What a packet is part of.
+/// What a packet belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of<P> {
-    /// By its number.
+    /// A transfer, by number.
     Transfer(usize),
-    /// By its number.
+    /// A stream, by number.
     Stream(usize),
-    /// Something of users' access.
+    /// Users' access.
     Access(P),
 }
 
 impl<P> Of<P> {
-    /// The number of the transfer that it is part of.
+    /// The number of the transfer that it belongs to.
     pub(super) fn transfer(&self) -> Option<usize> {
         match self {
             Self::Transfer(number) => Some(*number),
@@ -94,5 +94,5 @@ impl<P> Of<P> {
     }
 }
 
-/// All packets in flight; a packet's name is its place.
+/// All packets in flight; a packet is identified by its index.
 pub(super) type Packets<P> = Slab<Datagram<P>>;

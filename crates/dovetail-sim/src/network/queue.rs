@@ -1,4 +1,4 @@
-//! A link: a scheduler, and a transmitter that takes one packet after the other from it.
+//! A link: a scheduler, and a transmitter that sends one packet after the other.
 
 use std::mem;
 
@@ -9,44 +9,44 @@ use dovetail_sched::{
 
 use super::{ask_again::AskAgain, error::NetworkError, spec::Link};
 
-/// After so long without a packet a flow is forgotten: the longest timeout of Claffy, Braun and Polyzos (IEEE JSAC 1995).
+/// A flow is forgotten after this time without a packet: the longest timeout of Claffy, Braun and Polyzos (IEEE JSAC 1995).
 const FLOW_TIMEOUT: Nanos = Nanos::from_secs(64);
 
-/// A link at work.
+/// A link and its queue.
 pub(super) struct Queue {
     pub(super) scheduler: Box<dyn Scheduler>,
     flows: Flows,
     nanos_per_byte: f64,
     mark_packets: Option<u64>,
-    /// Whether it is on the list of those that are to be asked for a packet.
+    /// Whether it is on the list of links to poll for a packet.
     pub(super) is_asked: bool,
-    // What is on the transmitter.
+    // The packet being sent.
     sending: Option<Sending>,
     ask_again: AskAgain,
 }
 
-/// Whose a packet is.
+/// How packets are assigned to flows.
 enum Flows {
-    /// The policy does not tell flows apart.
+    /// The policy does not distinguish flows.
     One,
-    /// By what packets say of themselves.
+    /// By addresses and ports.
     Table(Box<FlowTable<FiveTuple>>),
-    /// By the traffic that they are of; which has been seen.
+    /// By traffic; which traffic has been seen.
     Traffic(Vec<bool>),
 }
 
-/// How a link tells packets apart.
+/// How a link distinguishes packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tells {
-    /// By flow, where the policy asks for it.
+    /// By flow, if the policy requires it.
     AsNeeded,
     /// By flow.
     Flows,
-    /// By traffic, as by class.
+    /// By traffic, which stands for a class.
     Traffic,
 }
 
-/// A packet on the transmitter.
+/// A packet being sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sending {
     pub(super) packet: Packet,
@@ -77,7 +77,7 @@ impl Queue {
         Ok(Self { scheduler, flows, nanos_per_byte, mark_packets, is_asked: false, sending: None, ask_again })
     }
 
-    /// Whose packet this is; `None` if there is no room to tell.
+    /// The flow of a packet; `None` if there is no room to track it.
     pub(super) fn flow_of(&mut self, tuple: &FiveTuple, traffic: usize, now: Nanos) -> Option<Lookup> {
         match &mut self.flows {
             Flows::Traffic(seen) => {
@@ -89,19 +89,19 @@ impl Queue {
         }
     }
 
-    /// Whether what comes now is marked, if it may be: the queue is long, all flows together (RFC 8257, section 3.1).
+    /// Whether arriving packets are marked, if they may be: the queue of all flows together is long (RFC 8257, section 3.1).
     pub(super) fn marks(&self) -> bool {
         self.mark_packets.is_some_and(|most| self.scheduler.backlog().packets >= most)
     }
 
-    /// A packet for the scheduler.
+    /// Converts a packet for the scheduler.
     pub(super) fn packet(&self, flow: FlowId, bytes: u32, handle: u64, now: Nanos) -> Packet {
-        // A link that took no time would let a connection send and acknowledge for ever at one instant.
+        // If a link took no time, a connection could send and acknowledge for ever at the same instant.
         let time = Nanos::from_f64(f64::from(bytes) * self.nanos_per_byte).max(Nanos(1));
         Packet { flow, bytes, arrival: now, handle, demand: Demand::of_one(time) }
     }
 
-    /// The packet that goes on the transmitter at `now`, if that is idle and the policy lets one go.
+    /// The packet to send from `now`, if the transmitter is idle and the policy releases one.
     pub(super) fn begin(&mut self, now: Nanos) -> Option<Sending> {
         if self.sending.is_some() {
             return None;
@@ -114,7 +114,7 @@ impl Queue {
         Some(sending)
     }
 
-    /// The packet on the transmitter is sent whole.
+    /// The packet on the transmitter is sent completely.
     pub(super) fn end(&mut self, now: Nanos) -> Option<Packet> {
         let sending = self.sending.take()?;
         self.tell(&sending, Stage::Finished, now);
@@ -129,7 +129,7 @@ impl Queue {
         }
     }
 
-    /// When to ask a policy that held packets back, if that is to be put on the agenda.
+    /// When to poll a policy again that released nothing, if that must be scheduled.
     pub(super) fn ask_at(&mut self, now: Nanos) -> Option<Nanos> {
         if self.sending.is_some() || self.scheduler.backlog().packets == 0 {
             return None;
@@ -138,7 +138,7 @@ impl Queue {
         self.ask_again.at(at, now)
     }
 
-    /// Flows that made way for others before their timeout.
+    /// Flows evicted before their timeout to make room for others.
     pub(super) fn evictions(&self) -> u64 {
         match &self.flows {
             Flows::One | Flows::Traffic(_) => 0,

@@ -1,4 +1,4 @@
-//! A build without QUIC: its types are there and have no values.
+//! A build without QUIC: its types exist but have no values.
 
 use std::net::SocketAddrV4;
 
@@ -29,7 +29,7 @@ impl AsRef<[u8]> for Payload {
 }
 
 impl Settings {
-    /// `None`: a network whose hosts run QUIC is refused before it begins.
+    /// `None`: a network whose hosts run QUIC is rejected before it starts.
     pub(super) fn new(_: &Transport) -> Option<Self> {
         None
     }

@@ -1,4 +1,4 @@
-//! The next link on the way, by fewest hops; among equals the link that was named first.
+//! The next link on a route with the fewest hops; in case of ties, the link declared first.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::spec::Link;
 
 const NONE: u32 = u32::MAX;
 
-/// For every pair of nodes the link to take.
+/// The link to take for every pair of nodes.
 #[derive(Debug)]
 pub(super) struct Routes {
     nodes: usize,
@@ -35,7 +35,7 @@ impl Routes {
         routes
     }
 
-    /// The link from `from` towards `to`, if there is a way and it is any.
+    /// The link from `from` towards `to`, if there is a route and the two differ.
     pub(super) fn next(&self, from: usize, to: usize) -> Option<usize> {
         Some(self.next[from * self.nodes + to]).filter(|&link| link != NONE).map(|link| link as usize)
     }
@@ -58,7 +58,7 @@ mod tests {
             limits: Limits::UNLIMITED,
             mark_packets: None,
         };
-        // 0 - 1 - 2 - 3 in both directions, a short cut 0 > 3, and 4 that only sends.
+        // 0 - 1 - 2 - 3 in both directions, a short cut 0 > 3, and 4, which only sends.
         let pairs = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (0, 3), (4, 0)];
         let routes = Routes::new(5, &pairs.map(|(from, to)| link(from, to)));
         assert_eq!(routes.next(0, 3), Some(6));

@@ -1,4 +1,4 @@
-//! A network described, made and run.
+//! Entry points that run a network.
 
 use dovetail_sched::PolicySpec;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::Observer;
 
-/// Runs `network` with `policy` before its watched link.
+/// Runs `network` with `policy` in front of its watched link.
 ///
 /// # Errors
 /// [`NetworkError`] when the network contradicts itself, a policy cannot be built or the capture cannot be written.
@@ -47,10 +47,10 @@ pub fn simulate_network<O: Observer>(
     World::new(net, NoUsers, progress, stop).run()
 }
 
-/// Runs a network whose users ask through a gateway that does this.
+/// Runs a network whose users send requests through a gateway that uses `contender`.
 ///
 /// # Errors
-/// As [`simulate_network`], and when there is no gateway.
+/// Same as for [`simulate_network`], and when there is no gateway.
 pub fn simulate_access<O: Observer>(
     network: &Network,
     gateway: &Contender,

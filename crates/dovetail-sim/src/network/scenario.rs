@@ -28,26 +28,25 @@ use crate::workload::{
     written::{self, Pace, Pair, Quantity, read_size},
 };
 
-/// Packets that may wait before a link, if the scenario does not say: more than the windows of hundreds of connections, so
-/// that TCP never meets it, and still a bound.
+/// Default limit of packets queued at a link: more than the windows of hundreds of connections, so that TCP never reaches it,
+/// but finite.
 const DEFAULT_BUFFER_PACKETS: Option<u32> = Some(100_000);
-/// Flows that a link tells apart, if the scenario does not say.
+/// Default number of flows that a link distinguishes.
 const DEFAULT_FLOWS: u32 = 1 << 16;
-/// From one probe to the next: ten a second of 64 bytes are 0.3 % of 2 Mbit/s.
+/// Default interval between probes: ten of 64 bytes a second are 0.3 % of 2 Mbit/s.
 const DEFAULT_PROBE: Nanos = Nanos::from_millis(100);
-/// Lengths of a request and of a response's header, if the scenario does not say: what prototypes and the gateway's bed
-/// saw.
+/// Default lengths of a request and of a response's header: as observed in prototypes and in the gateway's testbed.
 const DEFAULT_REQUEST_BYTES: u32 = 330;
 const DEFAULT_HEADER_BYTES: u32 = 330;
-/// Connections of a user to the gateway, if the scenario does not say: what browsers open to a host.
+/// Default limit of a user's connections to the gateway: what browsers open to a host.
 const DEFAULT_USER_CONNECTIONS: u32 = 6;
-/// How long an idle one is kept: as the gateway's own `idle`.
+/// How long an idle one is kept: like the gateway's own `idle`.
 const DEFAULT_USER_IDLE: Nanos = Nanos::from_secs(120);
-/// What the gateway holds for one.
+/// Buffer that the gateway has for each.
 const DEFAULT_USER_BUFFER_BYTES: u32 = 64_000;
 
 impl Network {
-    /// Whether a TOML text means to describe a network, rather than a workload.
+    /// Whether a TOML text describes a network rather than a workload.
     #[must_use]
     pub fn is_described_by(text: &str) -> bool {
         #[derive(Deserialize)]
@@ -57,7 +56,7 @@ impl Network {
         toml::from_str::<Probe>(text).is_ok_and(|probe| probe.network.is_some())
     }
 
-    /// Reads a network. `file` is its name for messages; `open` opens a file that it names.
+    /// Parses a network. `file` is its name for messages; `open` opens files that it refers to.
     ///
     /// # Errors
     /// [`WorkloadError`], with the line, when the text is not TOML, has keys that the format does not, or contradicts
@@ -138,7 +137,7 @@ impl Network {
     }
 }
 
-/// How hosts send: a preset with knobs, and the keys that are written one by one.
+/// How hosts send: a preset with knobs, and the keys that are given separately.
 fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
     let bytes = |bytes: &Quantity<written::Bytes>| bytes.0.0.try_into().unwrap_or(u32::MAX);
     let mut transport = Transport::default();
@@ -171,13 +170,13 @@ fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
     Ok(transport)
 }
 
-/// Nodes by name; who is named by a link is one.
+/// Nodes by name; links declare the nodes they name.
 #[derive(Default)]
 struct Nodes {
     nodes: Vec<Node>,
     places: HashMap<String, usize>,
     joined: HashSet<(usize, usize)>,
-    // Names that stand for several nodes, and whom they stand for.
+    // Names that stand for several nodes, and these nodes.
     groups: HashMap<String, Vec<String>>,
 }
 
@@ -192,7 +191,7 @@ impl Nodes {
         }))
     }
 
-    /// One name for several nodes.
+    /// Declares one name for several nodes.
     fn declare(&mut self, form: &NodeForm) -> Result<(), String> {
         let NodeForm { name, count } = form;
         if !(1..=MOST_NODES).contains(count) {
@@ -211,7 +210,7 @@ impl Nodes {
         names.as_slice().iter().flat_map(of).collect()
     }
 
-    /// Both directions of every link that the form stands for. The first is the one that may be watched.
+    /// Adds both directions of every link that the form stands for. The first is the one that may be watched.
     fn join(&mut self, form: &LinkForm, links: &mut Vec<Link>) -> Result<(), String> {
         let (from, to) = (self.members(&form.between.0), self.members(&form.between.1));
         if form.watched && (from.len() != 1 || to.len() != 1) {

@@ -1,9 +1,8 @@
-//! A user at a distant terminal: keystrokes, and their echoes.
+//! Interactive sessions of a user at a remote terminal: keystrokes, and their echoes.
 //!
-//! The user's end writes a keystroke, the host's end writes an echo once it has read the whole of it, and the time of both is
-//! over when the user's end has read the whole echo. Both go over one TCP connection, which keeps their order, so the
-//! oldest keystroke without an answer is the one that an echo is of. As with ssh, neither end holds a small segment
-//! back (no Nagle's algorithm).
+//! The user's end writes a keystroke, and the host's end writes an echo once it has read all of it. The response time ends
+//! when the user's end has read the whole echo. Both use one TCP connection, which preserves their order, so an echo belongs
+//! to the oldest unanswered keystroke. As with ssh, neither end delays small segments (no Nagle's algorithm).
 
 use std::collections::VecDeque;
 
@@ -12,15 +11,15 @@ use dovetail_sched::Nanos;
 use super::{outcome::Echoes, packets::EndId, spec::Interactive};
 use crate::measure::latency::Latency;
 
-/// Who has so many keystrokes unanswered types no more until one is answered.
+/// A user with this many unanswered keystrokes types no more until one is answered.
 const MOST_UNANSWERED: usize = 10_000;
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Session {
     /// The user's end.
     pub(super) user: EndId,
     what: Interactive,
-    // Bytes read that are not a whole keystroke, or a whole echo, yet.
+    // Bytes read that do not yet form a whole keystroke, or a whole echo.
     read_by_host: u64,
     read_by_user: u64,
     // When they were typed.
@@ -35,7 +34,7 @@ impl Session {
         Self { user, what, read_by_host, read_by_user, unanswered: VecDeque::new(), took: Latency::new(), answered }
     }
 
-    /// A key is pressed; the bytes to write for it.
+    /// A key is pressed; returns the bytes to write for it.
     pub(super) fn types(&mut self, now: Nanos) -> u64 {
         if self.unanswered.len() >= MOST_UNANSWERED {
             return 0;
@@ -44,7 +43,7 @@ impl Session {
         self.what.keystroke_bytes.into()
     }
 
-    /// The host has read this many bytes; how many it writes back.
+    /// The host has read this many bytes; returns how many it writes back.
     pub(super) fn host_read(&mut self, bytes: u64) -> u64 {
         let each = u64::from(self.what.keystroke_bytes);
         self.read_by_host += bytes;
@@ -66,7 +65,7 @@ impl Session {
         }
     }
 
-    /// What became of its keystrokes, in a run that ended then.
+    /// The results of its keystrokes, in a run that ended at `run_ended`.
     pub(super) fn finish(mut self, run_ended: Nanos) -> Echoes {
         self.unanswered.iter().for_each(|&typed| self.took.record(run_ended - typed));
         Echoes {

@@ -1,9 +1,9 @@
-//! How large transfers are: known before a network runs, as loads are set by it.
+//! Sizes of transfers, which are known before a network runs, since loads depend on them.
 
 use super::spec::{Kind, Traffic};
 use crate::workload::{Size, random::Random};
 
-/// How large transfers are, one after the other.
+/// Generates the sizes of transfers, one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     random: Random,
@@ -12,7 +12,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Of traffic number `at`; every copy gives the same from its beginning.
+    /// For traffic number `at`; every copy generates the same sequence.
     pub(super) fn new(size: &Size, unit_bytes: u32, at: usize, seed: u64) -> Self {
         Self { random: Random::new(seed, stream(at, SIZES)), size: size.clone(), unit_bytes }
     }
@@ -23,8 +23,8 @@ impl Sizes {
 }
 
 impl Traffic {
-    /// How many bytes each of its transfers will carry in a network with this seed, in order of beginning, where it is
-    /// number `at` of the network's traffic.
+    /// The sizes in bytes of its transfers in a network with this seed, in order of beginning, if it is number `at` of the
+    /// network's traffic.
     pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let sizes = match &self.kind {
             Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
@@ -34,7 +34,7 @@ impl Traffic {
     }
 }
 
-/// The stream of random numbers for something about traffic number `at`.
+/// The stream of random numbers for purpose `what` of traffic number `at`.
 pub(super) const fn stream(at: usize, what: u64) -> u64 {
     4 * at as u64 + what
 }

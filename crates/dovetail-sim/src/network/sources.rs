@@ -1,4 +1,4 @@
-//! What traffic does next. Nothing here depends on what becomes of packets, so every policy meets the same.
+//! The next action of traffic. Nothing here depends on what happens to packets, so every policy meets the same traffic.
 
 use std::mem;
 
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::workload::random::Random;
 
-/// Traffic at work.
+/// A source of traffic.
 #[derive(Debug)]
 pub(super) struct Source {
     kind: Doing,
-    // Sizes, times and places are drawn apart, so that one does not change the other.
+    // Separate generators for sizes, times and places, so that one does not affect the other.
     times: Random,
     places: Random,
 }
@@ -26,11 +26,11 @@ enum Doing {
     LongLived { left: u32, mean_gap_ns: f64 },
     Datagrams { what: Datagrams, burst_ends: Nanos },
     Interactive { mean_gap_ns: f64, is_open: bool },
-    // Users do, not the traffic.
+    // The users act, not the traffic.
     Nothing,
 }
 
-/// Something that traffic does at once.
+/// A single action of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     /// Opens a connection that carries this many bytes.
@@ -39,7 +39,7 @@ pub(super) enum Act {
     LongLived,
     /// Opens an interactive session.
     Session,
-    /// Presses a key in it.
+    /// Presses a key in the session.
     Keystroke,
     /// Sends a UDP packet of this many bytes.
     Datagram(u32),
@@ -48,7 +48,7 @@ pub(super) enum Act {
 }
 
 impl Source {
-    /// Number `at` of the network's traffic; `watched` is the rate that a load is of.
+    /// For number `at` of the network's traffic; `watched` is the rate that loads refer to.
     pub(super) fn new(traffic: &Traffic, at: usize, seed: u64, transport: &Transport, watched: Rate) -> Self {
         let kind = match &traffic.kind {
             Kind::Transfers { count, size, unit_bytes, arrivals } => {
@@ -79,7 +79,7 @@ impl Source {
         source
     }
 
-    /// What is done at `now`, and when to ask again.
+    /// What to do at `now`, and when to call again.
     pub(super) fn act(&mut self, now: Nanos) -> (Act, Option<Nanos>) {
         match &mut self.kind {
             Doing::Transfers { left, sizes, mean_gap_ns } => {
@@ -96,14 +96,14 @@ impl Source {
             Doing::Interactive { mean_gap_ns, is_open } => {
                 let act = if mem::replace(is_open, true) { Act::Keystroke } else { Act::Session };
                 let mean_ns = *mean_gap_ns;
-                // Never none at all, or time would not pass.
+                // Never zero, or time would not advance.
                 (act, Some(now + self.wait(mean_ns).max(Nanos(1))))
             }
             Doing::Nothing => (Act::Nothing, None),
             Doing::Datagrams { what, burst_ends } => {
                 let Datagrams { bytes, gap, random, on_off, .. } = *what;
                 let Some((on, off)) = on_off.filter(|_| now >= *burst_ends) else {
-                    // Never none at all, or time would not pass.
+                    // Never zero, or time would not advance.
                     let gap = if random { self.wait(gap.as_f64()).max(Nanos(1)) } else { gap };
                     return (Act::Datagram(bytes), Some(now + gap));
                 };
@@ -125,13 +125,13 @@ impl Source {
         matches!(self.kind, Doing::Datagrams { what: Datagrams { flow_each: true, .. }, .. })
     }
 
-    /// Who sends a flow and who receives it.
+    /// The sender and the receiver of a flow.
     pub(super) fn places(&mut self, traffic: &Traffic) -> (usize, usize) {
         let mut draw = |nodes: &[usize]| nodes[(self.places.unit() * nodes.len() as f64) as usize];
         (draw(&traffic.from), draw(&traffic.to))
     }
 
-    /// A number for a generator of its own.
+    /// A seed for another generator.
     pub(super) fn seed(&mut self) -> u64 {
         (self.places.unit() * (1u64 << 53) as f64) as u64
     }
@@ -147,8 +147,8 @@ impl Source {
     }
 }
 
-/// Unlimited connections begin within about so long: those that open at one instant lose their SYNs together, and send them
-/// again together.
+/// Unlimited connections begin spread over about this time: those that open at the same instant would lose their SYNs
+/// together, and retransmit them together.
 const SPREAD: Nanos = Nanos::from_millis(100);
 const TIMES: u64 = 1;
 const PLACES: u64 = 2;

@@ -1,4 +1,4 @@
-//! What a network is made of.
+//! Specification of a network.
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
@@ -8,25 +8,25 @@ use crate::workload::Size;
 /// Hosts and routers, the links between them, and what crosses them.
 #[derive(Debug, Clone)]
 pub struct Network {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
     /// Its source, such as a paper and its figure.
     pub source: String,
     /// Seeds all random numbers.
     pub seed: u64,
-    /// Nothing happens at this time or later. Without it, a run ends when every transfer is done.
+    /// End of the run: nothing happens at this time or later. Without it, a run ends when every transfer is done.
     pub stop_at: Option<Nanos>,
     /// Hosts and routers.
     pub nodes: Vec<Node>,
     /// Links, one direction each.
     pub links: Vec<Link>,
-    /// The link, as an index, whose queue is under the policy that is examined.
+    /// Index of the link whose queue is under the policy being examined.
     pub watched: usize,
     /// How hosts send.
     pub transport: Transport,
-    /// What is sent.
+    /// The traffic.
     pub traffic: Vec<Traffic>,
     /// The gateway between users and servers, if there is one.
     pub access: Option<Access>,
@@ -35,29 +35,29 @@ pub struct Network {
 /// A gateway between users and a narrow downlink, at the users' end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Access {
-    /// The gateway's node, as an index.
+    /// Index of the gateway's node.
     pub gateway: usize,
-    /// The node at the link's other end, which sends probes back.
+    /// Index of the node at the link's other end, which returns probes.
     pub provider: usize,
     /// The link's capacity as configured at the gateway, in bytes of responses per second; `None`: its real capacity.
     pub capacity_bytes_per_s: Option<f64>,
-    /// From one probe of the far queue to the next; `None` sends none.
+    /// Interval between probes of the far queue; `None` sends none.
     pub probe: Option<Nanos>,
-    /// Length of a request, and of a response's header.
+    /// Length of a request.
     pub request_bytes: u32,
     /// Length of a response's header.
     pub header_bytes: u32,
     /// Whether the header states the body's length.
     pub tells_length: bool,
-    /// Where it does not: whether the gateway sees that all that is left is there when it waits for a turn, as of a chunked
-    /// response.
+    /// If it does not: whether the gateway detects, when it waits for permission to read, that the response has arrived
+    /// completely, as with a chunked response.
     pub sees_end: bool,
-    /// Latencies and shares count from here on.
+    /// Latencies and shares are measured from here on.
     pub warm_up: Nanos,
-    /// What the gateway is told of the uplink's rate, headers and all: it paces uploads. `None`: it is told nothing, and
-    /// sends them as TCP does.
+    /// The uplink's rate as configured at the gateway, including headers, for pacing uploads. `None`: not configured, and
+    /// uploads are sent as TCP permits.
     pub uplink: Option<Rate>,
-    /// Users' connections to the gateway. `None`: there is no TCP between them, and what the gateway relays waits for no user.
+    /// Users' connections to the gateway. `None`: no TCP between them, and what the gateway relays does not wait for users.
     pub users: Option<UserConnections>,
     /// The gateway's connections to servers.
     pub servers: ServerConnections,
@@ -66,11 +66,11 @@ pub struct Access {
 /// Users' TCP connections to the gateway, over the links between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserConnections {
-    /// The most that a user has open; requests beyond them wait.
+    /// The most connections of a user; requests beyond them wait.
     pub most: u32,
     /// How long one is kept for the next request: zero closes it after its response, [`Nanos::MAX`] never.
     pub idle: Nanos,
-    /// What the gateway holds for each: read from a server, and not acknowledged by the user.
+    /// Buffer of the gateway for each: bytes read from a server, and not acknowledged by the user.
     pub buffer_bytes: u32,
 }
 
@@ -84,7 +84,7 @@ pub struct ServerConnections {
 }
 
 impl Default for ServerConnections {
-    /// Kept, and without TLS.
+    /// Kept for ever, and without TLS.
     fn default() -> Self {
         Self { idle: Nanos::MAX, tls_round_trips: 0 }
     }
@@ -97,68 +97,68 @@ pub struct Node {
     pub name: String,
 }
 
-/// One direction of a link, with the queue before it.
+/// One direction of a link, with its queue.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// The node that sends, as an index.
+    /// Index of the sending node.
     pub from: usize,
-    /// The node that receives, as an index.
+    /// Index of the receiving node.
     pub to: usize,
-    /// How fast packets leave.
+    /// Transmission rate.
     pub rate: Rate,
-    /// How long a bit is in flight.
+    /// Propagation delay.
     pub delay: Nanos,
     /// Orders packets; the watched link has the policy of the run instead.
     pub policy: PolicySpec,
-    /// How much may wait; [`Limits::flows`] bounds the flows that are distinguished.
+    /// Limits of the queue; [`Limits::flows`] bounds the flows that are distinguished.
     pub limits: Limits,
-    /// A packet that finds so many or more queued is marked (CE, RFC 3168), where its sender can be told so.
+    /// A packet that finds this many or more queued is marked (CE, RFC 3168), if its sender supports ECN.
     pub mark_packets: Option<u32>,
 }
 
 /// Flows of one kind.
 #[derive(Debug, Clone)]
 pub struct Traffic {
-    /// What they are called.
+    /// Their name.
     pub name: String,
     /// Their weight in every queue.
     pub weight: Weight,
-    /// The traffic, as an index, whose class and weight these users have; `None`: it is a class of its own.
+    /// Index of the traffic whose class and weight these users share; `None`: it is a class of its own.
     pub class: Option<usize>,
-    /// Senders: each flow's is drawn from these nodes.
+    /// Senders: each flow's sender is drawn from these nodes.
     pub from: Vec<usize>,
     /// Receivers, likewise.
     pub to: Vec<usize>,
-    /// When the first may begin.
+    /// When the first flow may begin.
     pub start: Nanos,
-    /// When nothing more begins or, of what has no end of its own, is sent.
+    /// When no more flows begin, and unlimited ones stop sending.
     pub stop: Nanos,
-    /// What they do.
+    /// What the flows do.
     pub kind: Kind,
 }
 
 /// What flows do.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// Connections that carry so much and end.
+    /// Connections that carry a number of bytes and end.
     Transfers {
-        /// How many.
+        /// Number of transfers.
         count: u32,
-        /// How many units each carries.
+        /// Size of each, in units.
         size: Size,
-        /// A unit, in bytes: with TCP's largest segment for a unit, sizes are in packets.
+        /// A unit in bytes: if this is TCP's largest segment, sizes are in packets.
         unit_bytes: u32,
         /// When they begin.
         arrivals: Arrivals,
     },
-    /// So many connections that always have more to send.
+    /// This many connections that always have more to send.
     LongLived(u32),
     /// UDP at a constant rate.
     Datagrams(Datagrams),
-    /// A user at a distant terminal, over one TCP connection.
+    /// A user at a remote terminal, over one TCP connection.
     Interactive(Interactive),
-    /// Users who ask through the [`Access`]'s gateway. Each node in `to` is a user, all traffic is a class, and each request
-    /// goes to one of the servers in `from`.
+    /// Users who send requests through the [`Access`]'s gateway. Each node in `to` is a user, the traffic as a whole is a
+    /// class, and each request goes to one of the servers in `from`.
     Requests(Requests),
 }
 
@@ -169,38 +169,37 @@ pub struct Requests {
     pub asks: Asks,
     /// Lengths of bodies, in bytes.
     pub size: Size,
-    /// Lengths of what requests carry up to the server, in bytes; `None`: they carry nothing.
+    /// Lengths of uploads to the server, in bytes; `None`: requests have none.
     pub upload: Option<Size>,
-    /// How long a user waits for the whole response; `None`: as long as it takes.
+    /// How long a user waits for the whole response; `None`: for ever.
     pub patience: Option<Nanos>,
-    /// Times, from and to, without requests.
+    /// Periods without requests, from and to.
     pub silent: Vec<(Nanos, Nanos)>,
 }
 
 /// When a user sends requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asks {
-    /// Each user keeps this many requests outstanding, and thinks for an exponential time of this mean after each
-    /// response.
+    /// Each user keeps this many requests outstanding, and thinks for an exponential time with this mean after each response.
     Kept {
         /// Requests at once.
         each: u32,
-        /// Mean time to think; 0 asks again at once.
+        /// Mean think time; 0 sends the next request at once.
         think: Nanos,
     },
-    /// At random, so many a second on average from each user.
+    /// At random, with this mean number per second from each user.
     PerSecond(f64),
-    /// At random, so often that all requests of all classes that say so would take this part of the watched link.
+    /// At random, at a rate at which all requests of all classes with this setting would use this part of the watched link.
     Load(f64),
 }
 
 /// When transfers begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// At random, so many a second on average.
+    /// At random, with this mean number per second.
     PerSecond(f64),
-    /// At random, so often that the data packets of this run's transfers ask for this part of the watched link from the
-    /// first to the last beginning.
+    /// At random, at a rate at which the data packets of this run's transfers demand this part of the watched link between
+    /// the first and the last beginning.
     Load(f64),
     /// All at once.
     Together,
@@ -211,11 +210,11 @@ pub enum Arrivals {
 pub struct Datagrams {
     /// The length of the IP packet, at least 28 bytes.
     pub bytes: u32,
-    /// From one to the next.
+    /// Interval between packets.
     pub gap: Nanos,
-    /// Whether gaps are exponential, with that mean.
+    /// Whether intervals are exponential, with that mean.
     pub random: bool,
-    /// Mean times of sending and of silence, both exponential; `None` never rests.
+    /// Mean times of sending and of silence, both exponential; `None` never pauses.
     pub on_off: Option<(Nanos, Nanos)>,
     /// Whether every packet is a flow of its own, as in a flood from forged addresses.
     pub flow_each: bool,
@@ -226,9 +225,9 @@ pub struct Datagrams {
 pub struct Interactive {
     /// The mean time from one keystroke to the next, which is exponential.
     pub gap: Nanos,
-    /// What a keystroke carries, headers aside.
+    /// Payload of a keystroke.
     pub keystroke_bytes: u32,
-    /// What its echo carries.
+    /// Payload of its echo.
     pub echo_bytes: u32,
 }
 
@@ -240,7 +239,7 @@ impl Traffic {
     }
 }
 
-/// The most seconds that a network with streams runs: each leaves a number.
+/// The longest run of a network with streams: each second takes a number per stream.
 pub(super) const LATEST: Nanos = Nanos::from_secs(10_000_000);
 
 impl Network {
@@ -250,23 +249,23 @@ impl Network {
         self.traffic.iter().map(Traffic::transfers).sum()
     }
 
-    /// Whether something sends without limit.
+    /// Whether any traffic sends without limit.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.traffic.iter().any(|traffic| traffic.transfers() == 0)
     }
 
-    /// When everything is over, at the latest.
+    /// The latest end of the run.
     pub(super) fn over_at(&self) -> Nanos {
         self.stop_at.unwrap_or(LATEST)
     }
 
-    /// The traffic that the class of this traffic is called by: itself, but for users who are of another's class.
+    /// Index of the traffic that names the class of this traffic: itself, except for users who belong to another class.
     pub(super) fn class_of(&self, at: usize) -> usize {
         self.traffic[at].class.unwrap_or(at)
     }
 
-    /// The key that flows are hashed with. No sender here chooses flows that collide, and runs have to be equal.
+    /// The key for hashing flows. No sender here chooses colliding flows, and runs must be reproducible.
     #[cfg(feature = "network")]
     pub(super) fn hash_key(&self) -> [u8; 16] {
         let mut key = [0; 16];
@@ -274,7 +273,7 @@ impl Network {
         key
     }
 
-    /// What the users of this traffic ask for, if it is users'.
+    /// The requests of this traffic's users, if it has users.
     #[cfg(feature = "network")]
     pub(super) fn requests(&self, traffic: usize) -> Option<&Requests> {
         match &self.traffic[traffic].kind {
@@ -283,26 +282,26 @@ impl Network {
         }
     }
 
-    /// Users behind a gateway in the order of their numbers: the traffic that each is of, and its node.
+    /// Users behind a gateway in the order of their numbers: index of their traffic, and their node.
     #[cfg(feature = "network")]
     pub(super) fn users(&self) -> impl Iterator<Item = (usize, usize)> {
         let asking = (0..self.traffic.len()).filter(|&at| self.requests(at).is_some());
         asking.flat_map(|at| self.traffic[at].to.iter().map(move |&node| (at, node)))
     }
 
-    /// Whether requests carry anything.
+    /// Whether any requests have uploads.
     #[cfg(feature = "network")]
     pub(super) fn has_uploads(&self) -> bool {
         (0..self.traffic.len()).any(|at| self.requests(at).is_some_and(|requests| requests.upload.is_some()))
     }
 
-    /// What responses can get of the watched link, in bytes a second: what headers leave.
+    /// Capacity of the watched link for responses in bytes per second, excluding headers.
     #[must_use]
     pub fn goodput_bytes_per_s(&self) -> f64 {
         self.payload_bytes_per_s(self.links[self.watched].rate)
     }
 
-    /// What full packets at this rate carry, in bytes a second.
+    /// Payload of full packets at this rate, in bytes per second.
     pub(super) fn payload_bytes_per_s(&self, rate: Rate) -> f64 {
         let mtu = f64::from(self.transport.mtu_bytes);
         rate.bps() / 8.0 * (mtu - f64::from(self.transport.headers_bytes())) / mtu

@@ -1,7 +1,7 @@
-//! How hosts send: a preset, with knobs, as it is written in a scenario.
+//! How hosts send: a preset with knobs, as written in a scenario.
 //!
-//! `linux` is today's Linux, `2005` what hosts ran when many papers on queueing were written, `quic` another protocol. A knob
-//! follows a colon, as with policies: `linux:congestion=reno,initial_window=4`.
+//! `linux` is today's Linux, `2005` what hosts ran when many papers on queueing were written, `quic` another protocol. Knobs
+//! follow a colon, as with policies: `linux:congestion=reno,initial_window=4`.
 
 use std::{fmt, str::FromStr};
 
@@ -16,49 +16,48 @@ pub(super) const TCP_HEADERS_BYTES: u32 = 40;
 
 /// UDP and IP headers.
 pub(super) const UDP_HEADERS_BYTES: u32 = 28;
-/// A connection id of QUIC: RFC 9000 has up to 20 bytes, and servers commonly 8.
+/// A QUIC connection id: RFC 9000 permits up to 20 bytes, and servers commonly use 8.
 pub(super) const QUIC_ID_BYTES: usize = 8;
-/// What of a packet is not the stream's, where QUIC fills it in the middle of a transfer: besides UDP's and IP's headers a short
-/// header with an id and one byte of the packet number, a STREAM frame's type, id and offset (four bytes from 16 kB on), and
-/// the seal.
+/// Overhead of a packet that QUIC fills in the middle of a transfer: besides UDP and IP headers a short header with an id and
+/// one byte of packet number, a STREAM frame's type, id and offset (four bytes from 16 kB on), and the tag.
 const QUIC_HEADERS_BYTES: u32 = UDP_HEADERS_BYTES + 1 + QUIC_ID_BYTES as u32 + 1 + 1 + 1 + 4 + 16;
-/// Paths carry datagrams of 1,200 bytes, or are not QUIC's (RFC 9000, section 14).
+/// A path must carry datagrams of 1,200 bytes for QUIC (RFC 9000, section 14).
 pub(super) const QUIC_LEAST_MTU_BYTES: u32 = 1200 + UDP_HEADERS_BYTES;
 /// Jumbo frames; the library writes no Initial packets over 16 kB.
 pub(super) const QUIC_MOST_MTU_BYTES: u32 = 9000;
 
-/// What hosts' connections are.
+/// The protocol of hosts' connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// TCP.
     #[default]
     Tcp,
-    /// QUIC over UDP, with one stream a connection.
+    /// QUIC over UDP, with one stream per connection.
     Quic,
 }
 
 /// How hosts send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transport {
-    /// What connections are.
+    /// The protocol of connections.
     pub protocol: Protocol,
     /// TCP's settings; those of [`Config::linux`] by default. [`Config::segment_bytes`] follows from the MTU. With
-    /// [`Protocol::Quic`] only [`Config::receive_bytes`] counts, and [`Config::congestion`], which is to be
+    /// [`Protocol::Quic`] only [`Config::receive_bytes`] is used, and [`Config::congestion`], which must be
     /// [`Congestion::Reno`].
     pub tcp: Config,
-    /// The largest IP packet, in bytes: TCP's segments carry 40 less, and less again with options.
+    /// The largest IP packet, in bytes: TCP's segments carry 40 less, and still less with options.
     pub mtu_bytes: u32,
-    /// A packet of a connection leaves its host later than the transport sent it by a time that is drawn from zero up to
-    /// this, and never before one of the same end that was sent earlier. At most [`MOST_JITTER`].
+    /// A packet of a connection leaves its host later than the transport sent it by a random time from zero up to this, and
+    /// never before an earlier one from the same end. At most [`MOST_JITTER`].
     ///
-    /// Zero, the default, has hosts answer at once, and then the time at which a packet finds a full queue is no accident:
-    /// what an acknowledgement sends comes just when the packet before it has left, and has a place, while what a timer
-    /// sends does not (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992). A packet's time
-    /// on the bottleneck, or more, ends that.
+    /// With zero, the default, hosts respond at once, and which packets find a full queue is systematic: a packet triggered
+    /// by an acknowledgement arrives just when the packet before it has left, and finds room, while one triggered by a timer
+    /// does not (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992). A jitter of a packet's
+    /// time on the bottleneck, or more, prevents that.
     pub jitter: Nanos,
 }
 
-/// The longest that a packet waits in its host.
+/// The longest delay of a packet in its host.
 pub const MOST_JITTER: Nanos = Nanos::from_secs(1);
 
 impl Default for Transport {
@@ -68,14 +67,14 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// Hosts that run QUIC with NewReno, and otherwise as by default.
+    /// Hosts that run QUIC with NewReno, and otherwise the defaults.
     #[must_use]
     pub fn quic() -> Self {
         let Named { protocol, tcp } = Named::quic();
         Self { protocol, tcp, ..Self::default() }
     }
 
-    /// What of a full packet is not the stream's.
+    /// Overhead of a full packet.
     pub(super) const fn headers_bytes(&self) -> u32 {
         match self.protocol {
             Protocol::Tcp => TCP_HEADERS_BYTES,
@@ -83,7 +82,7 @@ impl Transport {
         }
     }
 
-    /// The settings of a host's TCP. No connection is given up: applications that try again are not modelled.
+    /// The settings of a host's TCP. No connection is ever abandoned: applications that try again are not modelled.
     #[must_use]
     pub const fn tcp(&self) -> Config {
         let mut tcp = self.tcp;
@@ -92,7 +91,7 @@ impl Transport {
         tcp
     }
 
-    /// The bytes of the IP packets that carry `bytes` bytes, handshakes, acknowledgements, options and repetitions aside.
+    /// Bytes of the IP packets that carry `bytes` bytes, without handshakes, acknowledgements, options and retransmissions.
     #[must_use]
     pub const fn wire_bytes(&self, bytes: u64) -> u64 {
         let headers = self.headers_bytes();
@@ -101,7 +100,7 @@ impl Transport {
     }
 }
 
-/// How hosts send as a scenario names it: `linux`, `2005` or `quic`, and knobs.
+/// How hosts send, as named in a scenario: `linux`, `2005` or `quic`, and knobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) protocol: Protocol,
@@ -113,7 +112,7 @@ impl Named {
         Self { protocol: Protocol::Quic, tcp: Config { congestion: Congestion::Reno, ..Config::linux() } }
     }
 
-    /// The knobs that hosts of this kind have: QUIC's the first alone.
+    /// The knobs of this kind of hosts: for QUIC only the first.
     fn knobs(&self) -> &'static [Knob] {
         match self.protocol {
             Protocol::Tcp => &KNOBS,
@@ -122,10 +121,10 @@ impl Named {
     }
 }
 
-/// A knob, and what it sets.
+/// A knob, and its setter.
 struct Knob {
     name: &'static str,
-    /// What its values look like.
+    /// Description of its values.
     values: &'static str,
     set: fn(&mut Config, &str) -> Option<()>,
 }
@@ -183,7 +182,7 @@ const KNOBS: [Knob; 11] = [
     Knob { name: "pacing", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.pacing = is_on) },
 ];
 
-/// A congestion control by its name.
+/// A congestion control algorithm by name.
 pub(super) fn algorithm(name: &str) -> Option<Congestion> {
     Some(match name {
         "reno" => Congestion::Reno,
@@ -232,7 +231,7 @@ impl FromStr for Named {
 }
 
 impl fmt::Display for Transport {
-    /// In a phrase, for those who look at a run.
+    /// As a phrase for reports.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.protocol == Protocol::Quic {
             return f.write_str("QUIC, NewReno");

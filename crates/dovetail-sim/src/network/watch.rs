@@ -1,4 +1,4 @@
-//! What is seen of the watched link.
+//! Observation of the watched link.
 
 use std::{collections::BTreeMap, io, mem};
 
@@ -15,38 +15,38 @@ use crate::{
     measure::{Percentiles, latency::Latency},
 };
 
-/// Packets of a transfer or of a stream.
+/// Counts of packets of a transfer or of a stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) packets: u64,
     pub(super) dropped: u64,
 }
 
-/// So many streams are timed, the first ones: a histogram takes a quarter of a megabyte.
+/// Only the first streams are timed, up to this many: a histogram takes a quarter of a megabyte.
 const STREAMS_TIMED: usize = 64;
 
-/// Packets of a stream, and how long those that were sent took at the link.
+/// Counts of packets of a stream, and the time at the link of those sent.
 #[derive(Debug, Default)]
 struct Streamed {
     tally: Tally,
     took: Option<Latency>,
 }
 
-/// Who watches, and what was counted.
+/// The observers, and what was counted.
 pub(super) struct Watch<'a> {
     observer: &'a mut dyn Observer,
     capture: Option<Capture<'a>>,
     pub(super) link: Outcome,
-    /// Packets that were dropped for want of room to tell their flow from others.
+    /// Packets dropped for lack of room to track their flow.
     pub(super) unknown: u64,
-    /// Packets that the link marked and took.
+    /// Packets marked and accepted by the link.
     pub(super) marked: u64,
-    /// Packets that wait, by number.
+    /// Waiting packets, by number.
     waiting: BTreeMap<u64, Packet>,
     // By number.
     transfers: Vec<Tally>,
     streams: Vec<Streamed>,
-    /// What is found out of waiting.
+    /// Attribution of waiting time.
     pub(super) blamed: Blamed<'a>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Watch<'a> {
         Self { observer, capture, link, unknown: 0, marked: 0, waiting: BTreeMap::new(), transfers, streams, blamed }
     }
 
-    /// A packet came to the link; its number.
+    /// A packet arrived at the link; returns its number.
     pub(super) fn comes<P: Copy>(&mut self, of: Of<P>) -> u64 {
         let number = self.link.arrived;
         self.link.arrived += 1;
@@ -77,7 +77,7 @@ impl<'a> Watch<'a> {
         self.observer.arrived(&packet);
     }
 
-    /// A packet was dropped before it was known whose it is.
+    /// A packet was dropped before its flow was known.
     pub(super) fn is_unknown<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         self.unknown += 1;
         self.count_drop(datagram, false, now);
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
         self.observer.dropped(&Packet { handle: datagram.number, ..*packet }, now);
     }
 
-    /// A packet's first bit leaves.
+    /// A packet's first bit is sent.
     pub(super) fn sent<P: Copy>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
         self.link.sent += 1;
         self.waiting.remove(&datagram.number);
@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A packet's last bit has left.
+    /// A packet's last bit has been sent.
     pub(super) fn left<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         self.blamed.frees(datagram, now);
     }
@@ -123,7 +123,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The network stops: tells of what still waits.
+    /// The network stops: reports the packets that still wait.
     pub(super) fn stop(&mut self) {
         let waiting = mem::take(&mut self.waiting);
         self.link.left = waiting.len() as u64;
@@ -156,7 +156,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A packet took so long at the link, from its arrival until it was sent whole.
+    /// Records a packet's time at the link, from its arrival to the end of its transmission.
     fn time<P: Copy>(&mut self, of: Of<P>, took: Nanos) {
         let Of::Stream(at) = of else { return };
         if let Some(stream) = self.streams.get_mut(at).filter(|_| at < STREAMS_TIMED) {
@@ -164,12 +164,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Of a transfer, by its number.
+    /// Counts of a transfer, by its number.
     pub(super) fn of_transfer(&self, at: usize) -> Tally {
         self.transfers.get(at).copied().unwrap_or_default()
     }
 
-    /// Of a stream, by its number.
+    /// Counts and times of a stream, by its number.
     pub(super) fn of_stream(&self, at: usize) -> (Tally, Option<Percentiles>) {
         let stream = self.streams.get(at);
         let took = stream.and_then(|stream| stream.took.as_ref()).and_then(Latency::percentiles);

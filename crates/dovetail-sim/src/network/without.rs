@@ -1,4 +1,4 @@
-//! A build without a TCP: networks are understood, but not run.
+//! A build without TCP: networks can be parsed, but not run.
 
 use dovetail_sched::PolicySpec;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::Observer;
 
-/// Refuses to run `network`, which needs the feature `network`.
+/// Fails: running a network requires the feature `network`.
 ///
 /// # Errors
 /// Always.
@@ -21,7 +21,7 @@ pub fn simulate_network<O: Observer>(
     Err(NetworkError::LeftOut)
 }
 
-/// Refuses to run `network`, which needs the feature `network`.
+/// Fails: running a network requires the feature `network`.
 ///
 /// # Errors
 /// Always.

@@ -13,10 +13,10 @@ use super::{
     packets::{EndId, Of},
 };
 
-/// How often progress is told, in events.
+/// How often progress is reported, in events.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// How often a run looks whether it is to stop, in events: a few milliseconds at most.
+/// How often a run checks whether to stop, in events: every few milliseconds at most.
 const STOP_EVERY: u64 = 1 << 12;
 
 /// A network, its hosts, and its users' access.
@@ -41,7 +41,7 @@ impl<'a, M: AccessModel> World<'a, M> {
 
     pub(super) fn run(mut self) -> Result<NetworkOutcome, NetworkError> {
         let stop_at = self.net.spec.over_at();
-        // Who names an end wants all of it, unless nothing is left to happen.
+        // With an explicit end and unlimited traffic, the run lasts until that end.
         let to_the_end = self.net.spec.stop_at.is_some() && self.net.spec.is_endless();
         let mut events = 0u64;
         while self.hosts.pending > 0 || to_the_end {

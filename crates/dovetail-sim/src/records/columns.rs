@@ -1,10 +1,10 @@
-//! Records in memory, a vector for each column, for who computes with them in the same process.
+//! Records in memory, one vector per column, for computations in the same process.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
 use crate::{Observer, Passage, Profile};
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
@@ -12,35 +12,35 @@ pub enum Outcome {
     Sent = 0,
     /// It was refused or evicted.
     Dropped = 1,
-    /// It still waited where a network stopped.
+    /// It still waited when the network stopped.
     Left = 2,
 }
 
 impl Outcome {
-    /// The words for them, in the order of their numbers.
+    /// Names of the outcomes, in order of their numbers.
     pub const WORDS: [&'static str; 3] = ["sent", "dropped", "left"];
 }
 
-/// Rows in the order in which it was decided what becomes of the packets; memory grows with their number.
+/// Rows in the order in which packets' outcomes were decided; memory grows with their number.
 #[derive(Debug, Default)]
 pub struct Columns {
     /// The workload's packets are numbered from 0.
     pub packet: Vec<u64>,
-    /// Places in [`names`](Self::names).
+    /// Indices into [`names`](Self::names).
     pub flow: Vec<u32>,
     /// Lengths.
     pub bytes: Vec<u32>,
     /// Arrivals, in nanoseconds.
     pub arrival_ns: Vec<u64>,
-    /// On each resource when a packet started and when it ended, in nanoseconds; 0 of packets that were not sent.
+    /// Start and end of a packet on each resource, in nanoseconds; 0 for packets that were not sent.
     pub passage_ns: Vec<[Vec<u64>; 2]>,
-    /// What became of it.
+    /// Outcomes.
     pub outcome: Vec<Outcome>,
     names: Vec<String>,
 }
 
 impl Columns {
-    /// No rows yet, of packets that cross so many resources.
+    /// No rows yet, for packets that cross `resources` resources.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         Self { passage_ns: vec![<[Vec<u64>; 2]>::default(); resources], ..Self::default() }

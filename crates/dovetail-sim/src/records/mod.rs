@@ -1,9 +1,8 @@
-//! One row a packet, for who wants to compute something else.
+//! One row per packet, for further computations.
 //!
-//! Columns: `packet,flow,bytes,arrival_ns,<resource>_start_ns,<resource>_end_ns,…,outcome`. `packet` numbers the
-//! workload's packets from 0; start and end are empty for packets that were not sent; `outcome` is `sent`, `dropped`,
-//! or `left` for what still waits where a network stops. Rows come in the order in which it was decided what becomes of the
-//! packet.
+//! Columns: `packet,flow,bytes,arrival_ns,<resource>_start_ns,<resource>_end_ns,…,outcome`. `packet` numbers the workload's
+//! packets from 0; start and end are empty for packets that were not sent; `outcome` is `sent`, `dropped`, or `left` for
+//! packets that still wait when a network stops. Rows are in the order in which packets' outcomes were decided.
 
 mod columns;
 mod csv;
@@ -24,7 +23,7 @@ pub use self::columns::{Columns, Outcome};
 use self::row::{Fate, Row, Sink};
 use crate::{Observer, Passage, Profile};
 
-/// How records are written.
+/// File format of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Comma-separated values.
@@ -35,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The ending of a file's name.
+    /// File name extension.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -58,10 +57,10 @@ impl FromStr for Format {
     }
 }
 
-/// What a build without Parquet says of it.
+/// Message of a build without Parquet.
 const NO_PARQUET: &str = "this build cannot write Parquet: use csv, or build it with the feature 'parquet'";
 
-/// The file in `folder` for the records of a policy: its string with every character outside `[A-Za-z0-9.-]` as `_`.
+/// The file in `folder` for the records of a policy: its string with every character outside `[A-Za-z0-9.-]` replaced by `_`.
 #[must_use]
 pub fn path_for(folder: &Path, policy: &str, format: Format) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
@@ -69,7 +68,7 @@ pub fn path_for(folder: &Path, policy: &str, format: Format) -> PathBuf {
     folder.join(format!("{name}.{}", format.extension()))
 }
 
-/// Writes records while a run goes on.
+/// Writes records during a run.
 pub struct Records {
     sink: Box<dyn Sink>,
     labels: Vec<String>,
@@ -77,10 +76,10 @@ pub struct Records {
 }
 
 impl Records {
-    /// Records into a new file at `path`.
+    /// Writes records to a new file at `path`.
     ///
     /// # Errors
-    /// When the file cannot be made or written.
+    /// When the file cannot be created or written.
     pub fn create(path: &Path, format: Format, resources: &[String]) -> io::Result<Self> {
         if format == Format::Parquet && cfg!(not(feature = "parquet")) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET));
@@ -88,7 +87,7 @@ impl Records {
         Self::to(File::create(path)?, format, resources, &[])
     }
 
-    /// Records into a file that is open. What is said `about` them, by key, is part of a Parquet file; CSV has no place for it.
+    /// Writes records to an open file. `about` is metadata, by key, stored in Parquet files; CSV has no place for it.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -107,10 +106,10 @@ impl Records {
         Ok(Self { sink, labels: Vec::new(), failed: None })
     }
 
-    /// Writes what is still held back.
+    /// Writes what is still buffered.
     ///
     /// # Errors
-    /// The first error met in writing, whenever that was.
+    /// The first error met in writing, at any time.
     pub fn finish(self) -> io::Result<()> {
         match self.failed {
             Some(error) => Err(error),

@@ -21,11 +21,11 @@ const ROWS_A_GROUP: usize = 1 << 16;
 pub(super) struct ParquetSink {
     writer: SerializedFileWriter<BufWriter<File>>,
     columns: Vec<Column>,
-    // For the optional columns: 1 where a row has a value, as Parquet's definition levels say it.
+    // For optional columns: 1 for rows with a value, which are Parquet's definition levels.
     present: Vec<i16>,
 }
 
-/// The values of one column that wait for their row group.
+/// The values of one column that are buffered for their row group.
 enum Column {
     Text(Vec<ByteArray>),
     Number(Vec<i64>),
@@ -106,7 +106,7 @@ impl Sink for ParquetSink {
         let mut numbers = [row.packet.handle, row.packet.bytes.into(), row.packet.arrival.0].into_iter();
         let passage = row.passage().into_iter().flat_map(|passage| passage.start().iter().zip(passage.end()));
         let mut times = passage.flat_map(|(start, end)| [start.0, end.0]);
-        // Parquet's integers are signed; times beyond 292 years do not come out of a run.
+        // Parquet's integers are signed; no run produces times beyond 292 years.
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         for column in &mut self.columns {
             match column {

@@ -1,4 +1,4 @@
-//! What is written of one packet, and where to.
+//! A row of records, and where rows are written.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use dovetail_sched::Packet;
 
 use crate::Passage;
 
-/// What is written of one packet.
+/// The row of one packet.
 pub(super) struct Row<'a> {
     pub(super) packet: &'a Packet,
     pub(super) label: &'a str,
     pub(super) fate: Fate<'a>,
 }
 
-/// What became of it.
+/// Fate of the packet.
 #[derive(Clone, Copy)]
 pub(super) enum Fate<'a> {
     Sent(&'a Passage),
@@ -22,12 +22,12 @@ pub(super) enum Fate<'a> {
 }
 
 impl Row<'_> {
-    /// When it was where, if it went anywhere.
+    /// Its passage, if it was sent.
     pub(super) fn passage(&self) -> Option<&Passage> {
         if let Fate::Sent(passage) = self.fate { Some(passage) } else { None }
     }
 
-    /// The word for it.
+    /// Name of the outcome.
     pub(super) fn outcome(&self) -> &'static str {
         match self.fate {
             Fate::Sent(_) => "sent",

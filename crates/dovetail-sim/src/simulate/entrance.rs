@@ -14,29 +14,29 @@ use crate::{
     workload::{Arrival, Workload},
 };
 
-/// Packets that backlogged flows can send without time passing: more than any pipeline has places for.
+/// Limit of packets that backlogged flows send without time advancing: more than any pipeline has places.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
-/// How often progress is told, in arrivals.
+/// How often progress is reported, in arrivals.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// How often a run looks whether it is to stop, in turns of its loop: a few milliseconds at most.
+/// How often a run checks whether to stop, in turns of its loop: every few milliseconds at most.
 const STOP_EVERY: u32 = 1 << 12;
 
 pub(super) struct Entrance<'a, O> {
     pub(super) scheduler: &'a mut dyn Scheduler,
     pub(super) observer: &'a mut O,
     pub(super) outcome: Outcome,
-    /// Packets that wait before the first resource.
+    /// Packets that wait for the first resource.
     pub(super) waiting: u64,
     /// Whether the scheduler chose no packet and nothing has happened since.
     pub(super) held: bool,
     truths: Truths,
-    /// Turns of the loop since it was looked whether to stop.
+    /// Turns of the loop since the last check whether to stop.
     turns: u32,
-    /// How many packets came in the place of others at the same time.
+    /// Number of packets that replaced others at the same time, and that time.
     refilled: (Nanos, u64),
-    // The program that the scheduler was last told of each flow; none before the flow's first packet.
+    // The program last reported to the scheduler for each flow; `None` before the flow's first packet.
     programs: Vec<Option<ProgramId>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
         }
     }
 
-    /// All arrivals up to `now`, `next` first, which becomes the one after them.
+    /// Processes all arrivals up to `now`, `next` being the first; it becomes the one after them.
     #[inline]
     pub(super) fn arrive_until(
         &mut self,
@@ -77,7 +77,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
         Ok(())
     }
 
-    /// Called in every turn of a loop: refuses another once the run is to stop.
+    /// Called on each turn of a loop: fails once the run is to stop.
     #[inline]
     pub(super) fn go_on(&mut self, options: &Options<'_>, now: Nanos) -> Result<(), SimulateError> {
         self.turns += 1;
@@ -153,7 +153,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
         self.observer.dropped(&packet, now);
     }
 
-    /// The packet that goes next, as it truly is, with the scheduler's note on it.
+    /// The packet to send next, with its true costs, and the scheduler's note on it.
     #[inline]
     pub(super) fn release(&mut self, now: Nanos) -> Option<Dispatch> {
         let mut released = self.scheduler.dequeue(now);
@@ -168,7 +168,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
         released
     }
 
-    /// A packet of a flow that is always backlogged takes the place of the one that left.
+    /// A packet of a permanently backlogged flow replaces the one that left.
     #[inline]
     pub(super) fn refill(
         &mut self,
@@ -186,20 +186,20 @@ impl<'a, O: Observer> Entrance<'a, O> {
         Ok(())
     }
 
-    /// When the scheduler is to be asked who is next, if the first resource is free from `ready` on.
+    /// When to poll the scheduler for the next packet, if the first resource is free from `ready` on.
     #[inline]
     pub(super) fn ask_at(&self, ready: Nanos, now: Nanos) -> Nanos {
         if self.waiting == 0 {
             Nanos::MAX
         } else if self.held {
-            // A policy that says "now" again would never let time pass.
+            // A policy that keeps answering "now" would never let time advance.
             self.scheduler.poll_at().map_or(Nanos::MAX, |at| at.max(now + Nanos(1)).max(ready))
         } else {
             ready.max(now)
         }
     }
 
-    /// Whether a scheduler that held back may be asked again at `now`.
+    /// Permits polling a scheduler again at `now` that released nothing.
     #[inline]
     pub(super) fn ask_again(&mut self, now: Nanos) {
         if self.held && self.scheduler.poll_at().is_some_and(|at| at <= now) {

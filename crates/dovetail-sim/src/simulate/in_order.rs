@@ -1,7 +1,7 @@
-//! Observers see packets in the order of their release, also where they may overtake each other afterwards.
+//! Reports packets to observers in order of release, even if they overtake each other afterwards.
 //!
-//! A packet's passage is known when it has ended on the last resource. Until then it, and all that happened after its
-//! release, is kept back: as much as happens while the slowest packet crosses the pipeline.
+//! A packet's passage is known when it has ended on the last resource. Until then the packet, and all events after its
+//! release, are buffered: as many as happen while the slowest packet crosses the pipeline.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use dovetail_sched::{FlowId, Nanos, Packet, Weight};
 
 use crate::{Observer, Passage, Profile};
 
-/// An observer that is told later.
+/// An observer whose notifications are delayed.
 pub(super) struct InOrder<'a, O> {
     observer: &'a mut O,
     kept: VecDeque<Event>,
-    // The number of the first event that is kept.
+    // Number of the first buffered event.
     first: u64,
 }
 
@@ -21,7 +21,7 @@ enum Event {
     Appeared { flow: FlowId, weight: Weight, label: String, class: Option<String> },
     Arrived(Packet),
     Dropped(Packet, Nanos),
-    // Boxed: a passage is far larger than what the other events hold.
+    // Boxed: a passage is far larger than the other events.
     Released(Packet, Option<Box<Passage>>),
 }
 
@@ -30,13 +30,13 @@ impl<'a, O: Observer> InOrder<'a, O> {
         Self { observer, kept: VecDeque::new(), first: 0 }
     }
 
-    /// A packet was released; its number, for [`passed`](Self::passed).
+    /// A packet was released; returns its number, for [`passed`](Self::passed).
     pub(super) fn released(&mut self, packet: &Packet) -> u64 {
         self.kept.push_back(Event::Released(*packet, None));
         self.first + self.kept.len() as u64 - 1
     }
 
-    /// The packet of this number has crossed the pipeline.
+    /// The packet with this number has crossed the pipeline.
     pub(super) fn passed(&mut self, number: u64, passage: &Passage) {
         if let Some(Event::Released(_, kept)) = self.kept.get_mut((number - self.first) as usize) {
             *kept = Some(Box::new(*passage));
@@ -49,7 +49,7 @@ impl<'a, O: Observer> InOrder<'a, O> {
         self.tell();
     }
 
-    /// Tells all that need not be kept any longer.
+    /// Reports all events that need not be buffered any longer.
     fn tell(&mut self) {
         while let Some(event) = self.kept.pop_front() {
             match &event {
@@ -80,6 +80,6 @@ impl<O: Observer> Observer for InOrder<'_, O> {
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.keep(Event::Dropped(*packet, now));
     }
-    /// Not told here: see [`InOrder::released`].
+    /// Not called: see [`InOrder::released`].
     fn sent(&mut self, _: &Packet, _: &Passage) {}
 }

@@ -1,18 +1,18 @@
 //! The loops between workload, scheduler and pipeline.
 //!
-//! At one instant feedback comes first, then arrivals, then the question who is next, as the scheduler crate asks of an
-//! environment. A scheduler that chooses none with packets waiting is asked again when it said, or after the next
+//! At the same instant feedback comes first, then arrivals, then the poll for the next packet, as the scheduler crate
+//! requires. A scheduler that releases nothing while packets wait is polled again at the time it states, or after the next
 //! feedback or arrival.
 //!
 //! | file | what |
 //! |---|---|
-//! | `plain` | one scheduler before a pipeline whose passages follow from a recursion |
-//! | `staged` | a scheduler before every resource: events, one after the other |
-//! | `entrance` | arrivals and drops, the same for both |
-//! | `next` | the arrival that is next |
-//! | `truths` | what a scheduler that estimates is not told |
-//! | `outcome` | how to run, and how a run ended |
-//! | `in_order` | observers see packets in the order of their release |
+//! | `plain` | one scheduler in front of a pipeline whose passages follow from a recursion |
+//! | `staged` | a scheduler in front of every resource: an event loop |
+//! | `entrance` | arrivals and drops, shared by both |
+//! | `next` | the next arrival |
+//! | `truths` | true costs, hidden from a scheduler that estimates them |
+//! | `outcome` | options and results of a run |
+//! | `in_order` | observers see packets in order of release |
 
 mod entrance;
 mod in_order;
@@ -30,14 +30,14 @@ pub use outcome::{Options, Outcome, Progress, SimulateError};
 use self::in_order::InOrder;
 use crate::{Observer, PipelineMode, workload::Workload};
 
-/// Runs `workload` through `scheduler` and a pipeline in `mode` until all is sent.
+/// Runs `workload` through `scheduler` and a pipeline in `mode` until everything is sent.
 ///
-/// A scheduler that estimates costs is told none on the first resource, and on later ones what a packet of its length on
-/// arrival takes; the pipeline takes the true ones. A policy with schedulers of its own before later resources
+/// A scheduler that estimates costs gets none for the first resource, and for later ones those of a packet with the length on
+/// arrival; the pipeline uses the true ones. A policy with separate schedulers for later resources
 /// ([`Scheduler::later_stages`]) orders packets wherever `mode` lets them wait.
 ///
 /// # Errors
-/// [`SimulateError`]: the workload ends in an error, or the policy never lets its packets go.
+/// [`SimulateError`]: the workload ends in an error, or the policy never releases its packets.
 pub fn simulate<O: Observer>(
     workload: &mut dyn Workload,
     scheduler: &mut dyn Scheduler,

@@ -1,19 +1,19 @@
-//! The arrival that is next.
+//! The next arrival.
 
 use dovetail_sched::{Demand, FlowId, Nanos};
 
 use super::outcome::SimulateError;
 use crate::workload::{Arrival, Workload};
 
-/// The next arrival, in one place for the whole run: it is large to move.
+/// The next arrival, kept in one place for the whole run: it is large to move.
 pub(super) struct Next {
     arrival: Arrival,
-    /// When it comes; the end of time where there is none.
+    /// Its time; the maximum if there is none.
     pub(super) at: Nanos,
 }
 
 impl Next {
-    /// A workload's first.
+    /// The first arrival of a workload.
     pub(super) fn first(workload: &mut dyn Workload) -> Result<Self, SimulateError> {
         let none = Arrival::new(Nanos::MAX, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
         let mut next = Self { arrival: none, at: Nanos::MAX };
@@ -21,7 +21,7 @@ impl Next {
         Ok(next)
     }
 
-    /// Goes on to the one after it; `arrived` is how many came before. Refuses one beyond what the clock can tell.
+    /// Advances to the next one; `arrived` is how many came before. Rejects one beyond the range of the clock.
     #[inline]
     pub(super) fn advance(&mut self, workload: &mut dyn Workload, arrived: u64) -> Result<(), SimulateError> {
         let is_one = workload.next_into(&mut self.arrival)?;
@@ -32,7 +32,7 @@ impl Next {
         Ok(())
     }
 
-    /// The arrival, if it comes by `now`, which is not the end of time.
+    /// The arrival, if it is due by `now`, which is not the maximum of time.
     #[inline]
     pub(super) fn by(&self, now: Nanos) -> Option<&Arrival> {
         (self.at <= now).then_some(&self.arrival)

@@ -1,4 +1,4 @@
-//! Feedback that is due.
+//! Pending feedback to the scheduler.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use dovetail_sched::{Feedback, FlowId, MAX_RESOURCES, Nanos, Scheduler, Stage};
 
 use crate::Passage;
 
-/// The feedback that is still to be given. Resources serve in order, so a queue for each kind is in order of time.
+/// Pending feedback. Resources serve in order, so a queue per kind is in order of time.
 pub(super) struct Notifier {
     streams: Vec<Stream>,
-    // The end of time where none is due.
+    // The maximum of time if none is pending.
     next_at: Nanos,
 }
 
@@ -29,7 +29,7 @@ struct Due {
 impl Notifier {
     pub(super) fn new(scheduler: &dyn Scheduler, resources: usize) -> Self {
         let interest = scheduler.interest();
-        // What ends comes before what starts, later resources before earlier: as packets make room for one another.
+        // Ends come before starts, and later resources before earlier ones, since packets make room for one another.
         let kinds = (0..resources.min(MAX_RESOURCES))
             .rev()
             .flat_map(|resource| [Stage::Finished, Stage::Started].map(|stage| (stage, resource)));

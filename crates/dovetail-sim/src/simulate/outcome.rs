@@ -1,4 +1,4 @@
-//! How to run, and how a run ended.
+//! Options and results of a run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,18 +6,18 @@ use dovetail_sched::Nanos;
 
 use crate::workload::WorkloadError;
 
-/// How to run.
+/// Options of a run.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// Release nothing at or after this time; what waits then is left.
+    /// Releases nothing at or after this time; packets that wait then are left.
     pub stop_at: Option<Nanos>,
-    /// Told now and then how far the run is.
+    /// Called now and then with the progress of the run.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
     /// Checked often: once it is set, the run ends with [`SimulateError::Stopped`].
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Packets that arrived so far.
@@ -26,7 +26,7 @@ pub struct Progress {
     pub now: Nanos,
 }
 
-/// How a run ended.
+/// Results of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Packets that arrived.
@@ -39,43 +39,43 @@ pub struct Outcome {
     pub left: u64,
 }
 
-/// Why a run could not go on.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
-    /// The workload could not be read on.
+    /// Reading the workload failed.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A packet arrives or ends beyond what the clock can tell.
+    /// A packet arrives or ends beyond the range of the clock.
     #[error(
         "packet {packet} arrives, or would leave, beyond the end of the clock, 584 years after its start: is a time or a \
          cost in the wrong unit, or the load too low?"
     )]
     ClockEnds {
-        /// Which packet, counted from 0.
+        /// The packet's number, counted from 0.
         packet: u64,
     },
-    /// A flow that is always backlogged, and whose packets take no time.
+    /// A flow is permanently backlogged, and its packets take no time.
     #[error(
         "flow '{flow}' is always backlogged, and its packets cost nothing on any resource: it would send for ever at {now}"
     )]
     Timeless {
-        /// Its name.
+        /// Its label.
         flow: String,
-        /// When.
+        /// The virtual time.
         now: Nanos,
     },
-    /// The policy holds packets back and nothing is to come that could change its mind.
+    /// The policy holds packets back, and no event is left that could change that.
     #[error("the policy holds {packets} packets back for ever at {now}: that is a fault of the policy")]
     Stuck {
-        /// How many wait.
+        /// Number of waiting packets.
         packets: u64,
         /// Since when.
         now: Nanos,
     },
-    /// The run was asked to stop.
+    /// The run was stopped on request.
     #[error("stopped at {now}")]
     Stopped {
-        /// At which virtual time.
+        /// The virtual time at that point.
         now: Nanos,
     },
 }

@@ -1,4 +1,4 @@
-//! One scheduler before a pipeline that serves in order of release.
+//! One scheduler in front of a pipeline that serves in order of release.
 
 use dovetail_sched::{Dispatch, Nanos, Scheduler};
 

@@ -1,7 +1,7 @@
-//! A scheduler before every resource.
+//! A scheduler in front of every resource.
 //!
-//! Packets may overtake each other between resources, so nothing follows from a recursion: events happen one after the
-//! other. At one instant later resources go before earlier ones, as packets make room for one another.
+//! Packets may overtake each other between resources, so passages do not follow from a recursion: this is an event loop. At
+//! the same instant, later resources are processed before earlier ones, since packets make room for one another.
 
 use dovetail_sched::{Dispatch, Feedback, Interest, Nanos, Packet, Scheduler, Stage};
 use slab::Slab;
@@ -14,23 +14,23 @@ use super::{
 };
 use crate::{Observer, Passage, workload::Workload};
 
-/// A packet on its way, by the handle that it has in the schedulers before later resources.
+/// A packet in the pipeline, identified by its handle in the schedulers of later resources.
 struct Travelling {
     packet: Packet,
     ticket: u64,
     passage: Passage,
-    /// In the order of release.
+    /// Number in order of release.
     number: u64,
 }
 
-/// A resource and what waits before it.
+/// A resource and the packets that wait for it.
 #[derive(Clone, Default)]
 struct Place {
     /// The packet on it, and when it ends.
     serving: Option<(usize, Nanos)>,
-    /// The packet that ended and finds no place before the next resource.
+    /// The packet that ended here and finds no place in front of the next resource.
     blocked: Option<usize>,
-    /// How many packets wait in the scheduler before it.
+    /// Number of packets queued in its scheduler.
     waiting: u64,
 }
 
@@ -44,7 +44,7 @@ struct Stages {
     places: Vec<Place>,
     travelling: Slab<Travelling>,
     interest: Interest,
-    /// Packets that may wait before each later resource.
+    /// Places in front of each later resource.
     room: u64,
 }
 
@@ -103,13 +103,13 @@ pub(super) fn run<O: Observer>(
 }
 
 impl Stages {
-    /// The number of a packet that is on a resource.
+    /// The number of the packet on a resource.
     fn served(&self) -> Option<u64> {
         let (job, _) = self.places.iter().find_map(|place| place.serving)?;
         Some(self.travelling[job].packet.handle)
     }
 
-    /// When a packet ends somewhere, or a scheduler before a later resource is to be asked again.
+    /// Time of the next end of a packet, or of the next poll of a later resource's scheduler.
     fn next_event<O: Observer>(&self, entrance: &mut Entrance<'_, InOrder<'_, O>>, now: Nanos) -> Nanos {
         let mut next = Nanos::MAX;
         for (at, place) in self.places.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Stages {
         next
     }
 
-    /// Ends what ends by `now`, and moves on what can move.
+    /// Ends packets that end by `now`, and moves on those that can move.
     fn go_on<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, now: Nanos) {
         for at in (0..self.places.len()).rev() {
             if let Some((job, end)) = self.places[at].serving
@@ -138,7 +138,7 @@ impl Stages {
                     self.places[at].blocked = Some(job);
                 }
             }
-            // What stands here moves on before the next is taken, and that before what ended earlier in the pipeline.
+            // The packet here moves on before the next one starts, and that before packets of earlier resources move.
             if at + 1 < self.places.len() {
                 self.advance(entrance, at, now);
             }
@@ -148,7 +148,7 @@ impl Stages {
         }
     }
 
-    /// Moves the packet that ended on `at` before the next resource, if it finds a place there.
+    /// Moves the packet that ended on `at` to the next resource, if there is a place.
     fn advance<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, now: Nanos) {
         let next = &self.places[at + 1];
         let free = next.waiting < self.room || (next.waiting == 0 && next.is_free());
@@ -164,7 +164,7 @@ impl Stages {
         self.start(entrance, at + 1, now);
     }
 
-    /// Lets the scheduler before `at` name the next packet, if the resource is free.
+    /// Starts the next packet that the scheduler of `at` chooses, if the resource is free.
     fn start<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, now: Nanos) {
         if self.places[at].is_free()
             && self.places[at].waiting > 0

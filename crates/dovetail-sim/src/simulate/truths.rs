@@ -1,15 +1,15 @@
-//! What a scheduler that estimates is not told.
+//! True costs, hidden from a scheduler that estimates them.
 
 use dovetail_sched::{Packet, Scheduler};
 use slab::Slab;
 
 use crate::workload::Arrival;
 
-/// The true packets behind those that the scheduler holds.
+/// The true packets that correspond to those queued in the scheduler.
 pub(super) enum Truths {
-    /// It is told everything.
+    /// The scheduler is told everything.
     Told,
-    /// By the handle that it was given instead.
+    /// By the handle that the scheduler uses instead.
     Hidden(Slab<Packet>),
 }
 
@@ -18,7 +18,7 @@ impl Truths {
         if scheduler.learning().is_some() { Self::Hidden(Slab::new()) } else { Self::Told }
     }
 
-    /// Makes of `packet` what the scheduler is to see. In place, as packets are large to move.
+    /// Changes `packet` to what the scheduler may see. In place, since packets are large to move.
     #[inline]
     pub(super) fn hide(&mut self, packet: &mut Packet, arrival: &Arrival) {
         if let Self::Hidden(packets) = self {
@@ -27,7 +27,7 @@ impl Truths {
         }
     }
 
-    /// Makes of a packet that the scheduler gave back for good the true one behind it.
+    /// Replaces a packet that has left the scheduler for good by the true one.
     #[inline]
     pub(super) fn reveal(&mut self, packet: &mut Packet) {
         if let Self::Hidden(packets) = self {

@@ -1,17 +1,17 @@
-//! How a capture becomes a workload.
+//! Options for reading a capture as a workload.
 
 use super::ClassSet;
 
-/// How a capture becomes a workload.
+/// Options for reading a capture as a workload.
 #[derive(Debug, Clone)]
 pub struct CaptureOptions {
-    /// The resources, and what packets cost on them.
+    /// The resources, and the costs of packets on them.
     pub classes: ClassSet,
-    /// Decides which class a flow gets that matches none, by the classes' shares.
+    /// Seed for assigning classes to flows that match none, by the classes' shares.
     pub seed: u64,
     /// Times are multiplied by this: 0.5 doubles the load.
     pub time_scale: f64,
-    /// How many packets there are, if they were counted.
+    /// The number of packets, if they were counted.
     pub packets: Option<u64>,
 }
 

@@ -20,10 +20,10 @@ pub struct Cdf {
 /// A table that is not a cumulative distribution function.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CdfError {
-    /// A row, counted from 1, is wrong.
+    /// A row, counted from 1, is invalid.
     #[error("row {0}: {1}")]
     Row(usize, String),
-    /// The table is.
+    /// The table as a whole is invalid.
     #[error("{0}")]
     Table(String),
 }
@@ -66,11 +66,11 @@ impl Cdf {
         Ok(cdf)
     }
 
-    /// From text: one point a line, fields separated by commas or spaces, the first the value and the last the share.
-    /// Blank lines and lines that start with `#` are left out.
+    /// From text: one point per line, fields separated by commas or spaces, the first being the value and the last the share.
+    /// Blank lines and lines that start with `#` are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and when a line is not like that.
+    /// Same as for [`new`](Self::new), and when a line does not have this form.
     pub fn from_text(text: &str, unit: f64) -> Result<Self, CdfError> {
         let mut points = Vec::new();
         for (at, line) in text.lines().enumerate() {

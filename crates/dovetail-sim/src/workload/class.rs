@@ -1,8 +1,8 @@
-//! Classes of flows: what a packet of each costs on every resource, and which flow belongs to which.
+//! Classes of flows: the costs of their packets on every resource, and which flows belong to which class.
 //!
-//! A flow belongs to the first class of which a port or an address prefix matches either of its ends. Flows that none
-//! matches are dealt out at random in proportion to the classes' shares, by a hash of the flow and the seed: the same
-//! flow is in the same class on every machine and in every run.
+//! A flow belongs to the first class with a port or an address prefix that matches either of its ends. Flows that match none
+//! are assigned at random in proportion to the classes' shares, by a hash of the flow and the seed: the same flow is in the
+//! same class on every machine and in every run.
 
 use std::{ops::RangeInclusive, str::FromStr};
 
@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{Cost, Expansion, Noise, Prefix, clip, random::Random};
 
-/// The most classes of a set: each flow that matches none is compared with all of them.
+/// Limit of classes in a set: each flow that matches none is compared with all of them.
 const MOST_CLASSES: usize = 1024;
 
 /// A resource of the pipeline.
@@ -24,18 +24,18 @@ const MOST_CLASSES: usize = 1024;
 pub struct Resource {
     /// Its name: letters, digits, `-` and `_`, at most 32 of them.
     pub name: String,
-    /// The rate at which it takes the bits of packets, if that is what it costs to pass it.
+    /// The rate at which it processes the bits of packets, if its cost is proportional to length.
     pub rate: Option<Rate>,
 }
 
 impl Resource {
-    /// A resource whose costs the classes state.
+    /// A resource whose costs are given by the classes.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.into(), rate: None }
     }
 
-    /// A resource that packets occupy for as long as their bits take at `rate`, unless their class says otherwise.
+    /// A resource that packets occupy for as long as their bits take at `rate`, unless their class specifies otherwise.
     #[must_use]
     pub fn with_rate(name: &str, rate: Rate) -> Self {
         Self { name: name.into(), rate: Some(rate) }
@@ -58,30 +58,29 @@ impl FromStr for Ports {
     }
 }
 
-/// What flows of one kind cost, and which flows those are.
+/// Costs of one kind of flows, and which flows belong to it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// Costs by resource; a resource that is not listed needs a rate.
+    /// Costs by resource; a resource not listed needs a rate.
     pub costs: Vec<(String, Cost)>,
-    /// Flows with one of these ports at either end belong here.
+    /// Flows with one of these ports at either end belong to the class.
     pub ports: Vec<Ports>,
-    /// Flows with one of these addresses at either end belong here.
+    /// Flows with one of these addresses at either end belong to the class.
     pub prefixes: Vec<Prefix>,
-    /// The class's share of the flows that no class matches. Left out, it is 1 for a class without ports and prefixes,
-    /// else 0.
+    /// The class's share of the flows that match no class. By default 1 for a class without ports and prefixes, else 0.
     pub share: Option<f64>,
     /// What its program reads of a packet.
     pub processing: Processing,
-    /// By what its program changes a packet's length.
+    /// Factor by which its program changes a packet's length.
     pub expansion: Expansion,
-    /// How true costs differ from the line for the first resource.
+    /// Deviation of true costs from the line for the first resource.
     pub noise: Noise,
 }
 
 impl Class {
-    /// A class with costs by resource, for flows that match nothing.
+    /// A class with costs by resource, for flows that match no class.
     #[must_use]
     pub fn new(name: &str, costs: &[(&str, Cost)]) -> Self {
         let costs = costs.iter().map(|&(resource, cost)| (resource.into(), cost)).collect();
@@ -91,7 +90,7 @@ impl Class {
     fn matches(&self, tuple: &FiveTuple) -> bool {
         let has_port = |port| self.ports.iter().any(|ports| ports.0.contains(&port));
         let has_address = |address| self.prefixes.iter().any(|prefix| prefix.contains(address));
-        // Port 0 stands for no port, and matches only where it is named.
+        // Port 0 stands for no port, and matches only where it is given explicitly.
         has_port(tuple.source_port)
             || has_port(tuple.destination_port)
             || has_address(tuple.source)
@@ -103,7 +102,7 @@ impl Class {
     }
 }
 
-/// Classes or resources that contradict themselves; the text says how.
+/// Inconsistent classes or resources; the text says how.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ClassError(pub(crate) String);
@@ -116,19 +115,19 @@ pub struct ClassSet {
     classes: Vec<Class>,
     // By class, then by resource.
     costs: Vec<[Cost; MAX_RESOURCES]>,
-    // By class: packets cost what its lines say, and leave as long as they came.
+    // By class: packets cost exactly what its lines give, and keep their length.
     is_exact: Vec<bool>,
     // Running sums of the shares.
     shares: Vec<f64>,
 }
 
 impl ClassSet {
-    /// `classes` over `resources`, which are in pipeline order. Without any class there is one, `all`, that costs what
-    /// the resources' rates say.
+    /// `classes` over `resources`, which are in pipeline order. Without classes there is one, `all`, with costs from the
+    /// resources' rates.
     ///
     /// # Errors
-    /// [`ClassError`] when there are not 1 to [`MAX_RESOURCES`] resources, a name is given twice or is none, a cost is
-    /// for a resource that does not exist, a resource has neither rate nor cost, or a share is not a number from 0 on.
+    /// [`ClassError`] when there are not 1 to [`MAX_RESOURCES`] resources, a name is duplicate or invalid, a cost is for a
+    /// resource that does not exist, a resource has neither rate nor cost, or a share is not a number from 0 on.
     pub fn new(resources: Vec<Resource>, classes: Vec<Class>) -> Result<Self, ClassError> {
         if resources.is_empty() || resources.len() > MAX_RESOURCES {
             return Err(ClassError(format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", resources.len())));
@@ -166,8 +165,8 @@ impl ClassSet {
         Ok(set)
     }
 
-    /// The four functions that the literature on multi-resource scheduling measures by (ATFQ, Table II: CPU time as
-    /// measured for DRFQ), each with a quarter of the flows, over a CPU and a link of the given rate.
+    /// The four functions used in the literature on multi-resource scheduling (ATFQ, Table II: CPU time as measured for
+    /// DRFQ), each with a quarter of the flows, over a CPU and a link with the given rate.
     #[must_use]
     pub fn table_ii(link: Rate) -> Self {
         let cpu = |per_byte_ns, per_packet_ns| Cost::new(per_byte_ns, per_packet_ns).unwrap_or(Cost::FREE);
@@ -226,13 +225,13 @@ impl ClassSet {
         &self.classes
     }
 
-    /// The place of the class with this name.
+    /// The index of the class with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<u16> {
         self.classes.iter().position(|class| class.name == name).map(|at| at as u16)
     }
 
-    /// Gives a resource another rate. Costs that a class states for it remain.
+    /// Changes the rate of a resource. Costs that a class gives for it remain.
     ///
     /// # Errors
     /// [`ClassError`] when there is no such resource.
@@ -246,7 +245,7 @@ impl ClassSet {
         Ok(())
     }
 
-    /// The class of a flow, by its ends or by chance.
+    /// The class of a flow, by its ends or at random.
     ///
     /// # Errors
     /// [`ClassError`] when nothing matches and every share is 0.
@@ -264,13 +263,13 @@ impl ClassSet {
         Ok(self.shares.partition_point(|&to| to <= drawn).min(self.shares.len() - 1) as u16)
     }
 
-    /// What a packet of `bytes` of a class costs. `class` is a place that this set gave out.
+    /// Demand of a packet of `bytes` in a class. `class` is an index returned by this set.
     #[inline]
     #[must_use]
     pub fn demand(&self, class: u16, bytes: u32) -> Demand {
         let costs = &self.costs[usize::from(class)];
         let time = |at: usize| costs[at].of(bytes);
-        // Written out for the usual numbers of resources: copies of known length take no call.
+        // Written out for the usual numbers of resources: copies of known length need no call.
         match self.resources.len() {
             1 => Demand::of_one(time(0)),
             2 => Demand::of_two(time(0), time(1)),
@@ -281,7 +280,8 @@ impl ClassSet {
         }
     }
 
-    /// What a packet of `bytes` of a class truly costs, and by what its length changes. `draw` tells it from all others.
+    /// True demand of a packet of `bytes` in a class, and the factor by which its length changes. `draw` is unique to the
+    /// packet.
     #[inline(always)]
     pub(super) fn outcome(&self, class: u16, bytes: u32, draw: impl FnOnce() -> Random) -> (Demand, f64) {
         if self.is_exact[usize::from(class)] {
@@ -297,7 +297,7 @@ impl ClassSet {
         let costs = &self.costs[usize::from(class)][..self.resources.len()];
         let mut times = [Nanos::ZERO; MAX_RESOURCES];
         for (at, (time, cost)) in times.iter_mut().zip(costs).enumerate() {
-            // What does not depend on the length does not expand.
+            // Costs that do not depend on the length do not expand.
             let (factor, length) = if at == 0 { (factor, 1.0) } else { (1.0, expansion) };
             *time = Nanos::from_f64(cost.mean_ns(f64::from(bytes) * length) * factor);
         }
@@ -316,20 +316,20 @@ impl ClassSet {
         ProgramTable::new(self.classes.iter().zip(&self.costs).map(program).collect())
     }
 
-    /// Whether flows that match no class are dealt out to several at random.
+    /// Whether flows that match no class are assigned to several at random.
     #[must_use]
     pub fn is_dealt_at_random(&self) -> bool {
         self.chances().filter(|&chance| chance > 0.0).count() > 1
     }
 
-    /// The chance of each class to be drawn by a flow that matches none; all 0 if no class has a share.
+    /// The probability of each class for a flow that matches none; all 0 if no class has a share.
     pub fn chances(&self) -> impl Iterator<Item = f64> + '_ {
         let sum = self.shares.last().copied().filter(|&sum| sum > 0.0).unwrap_or(f64::INFINITY);
         let before = core::iter::once(0.0).chain(self.shares.iter().copied());
         self.shares.iter().zip(before).map(move |(to, from)| (to - from) / sum)
     }
 
-    /// The mean cost on each resource, in nanoseconds, of a class's packets of `bytes` on average.
+    /// The mean cost on each resource, in nanoseconds, for a class's packets with a mean length of `bytes`.
     pub fn mean_ns(&self, class: u16, bytes: f64) -> impl Iterator<Item = f64> + '_ {
         let known = &self.classes[usize::from(class)];
         let (factor, expansion) = (known.noise.mean(), known.expansion.mean());

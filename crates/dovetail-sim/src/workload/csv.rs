@@ -1,7 +1,7 @@
 //! Tables of packets, as CSV.
 //!
-//! The header is `arrival_ns,flow,bytes,<resource>_ns[,<resource>_ns…]`, resources in pipeline order; a row is a
-//! packet; rows are in order of arrival. A flow is any text. Plain or gzip.
+//! The header is `arrival_ns,flow,bytes,<resource>_ns[,<resource>_ns…]`, with resources in pipeline order. Each row is a
+//! packet; rows are in order of arrival. Flows are arbitrary text. Plain or gzip.
 
 use std::{
     collections::HashMap,
@@ -17,12 +17,12 @@ use super::{
     input::{Bytes, unpack},
 };
 
-/// How a table becomes a workload.
+/// Options for reading a table as a workload.
 #[derive(Debug, Clone)]
 pub struct CsvOptions {
     /// Arrival times are multiplied by this: 0.5 doubles the load.
     pub time_scale: f64,
-    /// How many packets there are, if they have been counted.
+    /// The number of packets, if they have been counted.
     pub packets: Option<u64>,
 }
 
@@ -34,14 +34,14 @@ impl Default for CsvOptions {
 
 /// Columns before the resources'.
 const FIXED: [&str; 3] = ["arrival_ns", "flow", "bytes"];
-/// The longest name of a flow, in bytes: every name is kept.
+/// The longest label of a flow, in bytes: all labels are kept.
 const LONGEST_FLOW: usize = 256;
-/// The longest line, in bytes: a line is held as a whole.
+/// The longest line, in bytes: lines are buffered as a whole.
 const LONGEST_LINE: usize = 1 << 16;
 
 /// A table of packets as a workload.
 pub struct Csv {
-    // None once the table has ended.
+    // `None` once the table has ended.
     rows: Option<Reader<Lines>>,
     row: ByteRecord,
     file: String,
@@ -57,7 +57,7 @@ impl Csv {
     /// Starts to read a table, up to its header. `file` is its name for messages.
     ///
     /// # Errors
-    /// [`WorkloadError`] when the bytes cannot be read or the header is not as it should be.
+    /// [`WorkloadError`] when the bytes cannot be read or the header is invalid.
     pub fn open(read: Bytes, file: &str, options: CsvOptions) -> Result<Self, WorkloadError> {
         let read = unpack(read).map_err(|source| WorkloadError::Read { file: file.into(), source })?;
         let rows = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Lines { read, since_newline: 0 });
@@ -80,7 +80,7 @@ impl Csv {
         Ok(csv)
     }
 
-    /// Whether there was another row.
+    /// Reads a row; returns whether there was one.
     fn read_row(&mut self) -> Result<bool, WorkloadError> {
         let Some(rows) = &mut self.rows else { return Ok(false) };
         let place = rows.position().line();
@@ -104,7 +104,7 @@ impl Csv {
         }
     }
 
-    /// The error for the row that was read last.
+    /// An error for the row read last.
     fn wrong(&mut self, what: String) -> WorkloadError {
         self.rows = None;
         let line = self.row.position().map_or(1, ::csv::Position::line);
@@ -158,13 +158,13 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     Ok(names.into_iter().map(str::to_owned).collect())
 }
 
-/// No time in a table is later or longer: 146 years, so that sums of a few stay below the end of the clock.
+/// Limit of times in a table: 146 years, so that sums of a few stay within the range of the clock.
 const LATEST_NANOS: u64 = 1 << 62;
 
-/// So many digits never overflow 64 bits.
+/// Numbers of this many digits never overflow 64 bits.
 const MOST_DIGITS: usize = 19;
 
-/// At most [`MOST_DIGITS`] digits, and nothing else.
+/// A number of at most [`MOST_DIGITS`] digits, and nothing else.
 #[inline]
 fn plain_number(digits: &[u8]) -> Option<u64> {
     let mut value = 0;
@@ -178,11 +178,11 @@ fn plain_number(digits: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A whole number of a column.
+/// An integer in a column.
 #[inline]
 fn number(row: &ByteRecord, column: usize, name: &str, most: u64) -> Result<u64, String> {
     let field = &row[column];
-    // Nearly all fields are but digits, and too few of them to overflow.
+    // Nearly all fields consist of digits only, too few to overflow.
     if (1..=MOST_DIGITS).contains(&field.len())
         && let Some(value) = plain_number(field).filter(|&value| value <= most)
     {
@@ -260,7 +260,7 @@ impl std::fmt::Debug for Csv {
     }
 }
 
-/// Refuses lines that never end: the parser would hold all of them.
+/// Rejects unlimited lines, which the parser would buffer completely.
 struct Lines {
     read: Bytes,
     since_newline: usize,
@@ -268,7 +268,7 @@ struct Lines {
 
 impl Read for Lines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Shorter than the longest line, so that a line with its end in this read was short enough before it.
+        // Shorter than the longest line, so that a line that ends in this read was short enough before it.
         let most = buffer.len().min(LONGEST_LINE / 2);
         let got = self.read.read(&mut buffer[..most])?;
         match buffer[..got].iter().rposition(|&byte| byte == b'\n') {

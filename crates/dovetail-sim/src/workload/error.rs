@@ -1,4 +1,4 @@
-//! What can be wrong with a workload.
+//! Errors of workloads.
 
 use std::io;
 
@@ -12,48 +12,48 @@ pub enum WorkloadError {
     /// The operating system, or the decompressor, could not deliver the bytes.
     #[error("{file}: cannot be read: {source}")]
     Read {
-        /// The file's name as it was given.
+        /// The file's name as given.
         file: String,
-        /// What the reader said.
+        /// The reader's error.
         source: io::Error,
     },
     /// Something is wrong with the file as a whole.
     #[error("{file}: {what}")]
     File {
-        /// The file's name as it was given.
+        /// The file's name as given.
         file: String,
-        /// What, and what to do.
+        /// What is wrong, and what to do.
         what: String,
     },
     /// Something is wrong with a packet of a capture.
     #[error("{file}, packet {packet}: {what}")]
     Packet {
-        /// The file's name as it was given.
+        /// The file's name as given.
         file: String,
-        /// Which packet, counted from 1.
+        /// Number of the packet, counted from 1.
         packet: u64,
-        /// What, and what to do.
+        /// What is wrong, and what to do.
         what: String,
     },
     /// Something is wrong with a line of a text file.
     #[error("{file}, line {line}: {what}")]
     Line {
-        /// The file's name as it was given.
+        /// The file's name as given.
         file: String,
-        /// Which line, counted from 1.
+        /// Number of the line, counted from 1.
         line: u64,
-        /// What, and what to do.
+        /// What is wrong, and what to do.
         what: String,
     },
 }
 
 impl WorkloadError {
-    /// Something is wrong at byte `at` of `text`.
+    /// An error at byte `at` of `text`.
     pub(crate) fn at(text: &str, file: &str, at: usize, what: String) -> Self {
         Self::of(Fault::at(at, what), text, file)
     }
 
-    /// Something is wrong with `text`, which `file` holds.
+    /// An error in `text`, the contents of `file`.
     pub(crate) fn of(fault: Fault, text: &str, file: &str) -> Self {
         let Located { file, line, what } = fault.located(text, file);
         match line {

@@ -1,11 +1,11 @@
-//! Bytes in, plain or gzip.
+//! Input bytes, plain or gzip.
 
 use std::io::{self, Cursor, Read};
 
-/// A reader that may go to another thread.
+/// A reader that can be sent to another thread.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 
-/// The first `N` bytes, or fewer if there are fewer, and a reader of all bytes from the first on.
+/// Returns the first `N` bytes, or fewer if there are fewer, and a reader of all bytes including these.
 pub(crate) fn peek<const N: usize>(mut read: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
     let mut head = vec![0; N];
     let mut got = 0;
@@ -22,7 +22,7 @@ pub(crate) fn peek<const N: usize>(mut read: Bytes) -> io::Result<(Vec<u8>, Byte
     Ok((head, whole))
 }
 
-/// The bytes themselves, or what is in them if they are gzip.
+/// The bytes, decompressed if they are gzip.
 pub(crate) fn unpack(read: Bytes) -> io::Result<Bytes> {
     let (head, read) = peek::<2>(read)?;
     if head == [0x1f, 0x8b] { gunzip(read) } else { Ok(read) }
@@ -34,15 +34,15 @@ fn gunzip(read: Bytes) -> io::Result<Bytes> {
     Ok(Box::new(Unpacked { read: flate2::bufread::MultiGzDecoder::new(packed), bytes: 0 }))
 }
 
-/// So much is unpacked whatever it was packed into.
+/// This much may be decompressed at any ratio.
 #[cfg(feature = "pcap")]
 const UNPACKED_FREELY: u64 = 64 << 20;
 
-/// How many times as long as packed something may be beyond that. Gzip reaches 1000, captures and tables rarely 50.
+/// Limit of the decompression ratio beyond that. Gzip reaches 1000, captures and tables rarely 50.
 #[cfg(feature = "pcap")]
 const MOST_TIMES: u64 = 250;
 
-/// Counts what is read.
+/// Counts bytes read.
 #[cfg(feature = "pcap")]
 struct Counted {
     read: Bytes,
@@ -58,7 +58,7 @@ impl Read for Counted {
     }
 }
 
-/// What is in gzip, unless that is out of all proportion to the file: a small one could keep a run busy for days.
+/// Decompresses gzip, unless the ratio is excessive: a small file could keep a run busy for days.
 #[cfg(feature = "pcap")]
 struct Unpacked {
     read: flate2::bufread::MultiGzDecoder<io::BufReader<Counted>>,

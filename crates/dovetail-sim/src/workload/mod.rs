@@ -1,17 +1,17 @@
-//! Where packets come from: captures, tables and synthetic scenarios, all as one stream of arrivals.
+//! Sources of packets: captures, tables and synthetic scenarios, all as a stream of arrivals.
 //!
-//! A [`Workload`] says which packet arrives when, to which flow it belongs and what it costs on every resource. It is
-//! asked for one arrival after the other and never holds the whole stream: memory grows with flows, not with packets.
+//! A [`Workload`] specifies which packet arrives when, its flow, and its cost on every resource. Arrivals are requested one
+//! by one, and the whole stream is never held: memory grows with flows, not with packets.
 //!
-//! | source | made by | its costs come from |
+//! | source | type | costs from |
 //! |---|---|---|
 //! | pcap and pcapng captures, plain or gzip | [`Capture`] | [`ClassSet`]: classes of flows with costs |
 //! | CSV tables | [`Csv`] | the table itself |
-//! | scenarios in TOML | [`Scenario`] | [`ClassSet`], out of the scenario |
+//! | scenarios in TOML | [`Scenario`] | [`ClassSet`], from the scenario |
 //!
-//! Nothing here opens a file or reads a clock: bytes come through [`std::io::Read`], names of files are only for
-//! messages. Input that is wrong gives a [`WorkloadError`]; input that is merely odd (a clock that runs back, a frame
-//! that was cut) is counted in [`Notice`]s.
+//! Nothing here opens a file or reads a clock: bytes come through [`std::io::Read`], and file names are only for messages.
+//! Invalid input gives a [`WorkloadError`]; input that is merely irregular (a clock that runs backwards, a truncated frame)
+//! is counted in [`Notice`]s.
 
 #[cfg(feature = "pcap")]
 mod capture;
@@ -56,30 +56,30 @@ use dovetail_sched::{
 /// A packet that arrives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrival {
-    /// When; the workload's first packet is near time 0.
+    /// Time of arrival; the workload's first packet is near time 0.
     pub at: Nanos,
-    /// To which flow it belongs, a dense id.
+    /// Its flow, a dense id.
     pub flow: FlowId,
     /// Its length on the wire, in bytes.
     pub bytes: u32,
-    /// What it truly costs on each of the workload's resources.
+    /// Its true cost on each of the workload's resources.
     pub demand: Demand,
-    /// By what processing on the first resource changes its length, which the later demands include.
+    /// Factor by which processing on the first resource changes its length; the later demands account for it.
     pub expansion: f64,
-    /// What it runs there.
+    /// The program that it runs there.
     pub program: ProgramId,
 }
 
 impl Arrival {
-    /// A packet whose program is unknown, as long when it leaves as when it came.
+    /// A packet with unknown program that keeps its length.
     #[inline]
     #[must_use]
     pub const fn new(at: Nanos, flow: FlowId, bytes: u32, demand: Demand) -> Self {
         Self { at, flow, bytes, demand, expansion: 1.0, program: ProgramId::UNKNOWN }
     }
 
-    /// What is known of its cost beforehand: nothing on the first resource, and on the later ones what a packet of its
-    /// length on arrival takes.
+    /// Costs known beforehand: nothing for the first resource, and for later ones those of a packet with its length on
+    /// arrival.
     #[must_use]
     pub fn told(&self) -> Demand {
         let mut times = [Nanos::ZERO; MAX_RESOURCES];
@@ -90,10 +90,10 @@ impl Arrival {
     }
 }
 
-/// Something odd that was met and worked around, and how often.
+/// An irregularity that was handled, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// What, in words that follow a number: `3 packets …`.
+    /// Description, in words that follow a number: `3 packets …`.
     pub what: String,
     /// How often.
     pub count: u64,
@@ -107,14 +107,14 @@ pub trait Workload {
     /// The next arrival, in order of time; `None` after the last.
     ///
     /// # Errors
-    /// When the input cannot be read any further. After an error, or `None`, the stream is at its end.
+    /// When the input cannot be read any further. After an error, or `None`, the stream has ended.
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError>;
 
-    /// Puts the next arrival in the place of `arrival`; whether there was one. As [`next`](Self::next), but for the moves
-    /// of what is large.
+    /// Replaces `arrival` with the next arrival; returns whether there was one. Same as [`next`](Self::next), but avoids
+    /// moving a large value.
     ///
     /// # Errors
-    /// As of [`next`](Self::next).
+    /// Same as for [`next`](Self::next).
     #[inline]
     fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
         let next = self.next()?;
@@ -124,24 +124,23 @@ pub trait Workload {
         Ok(next.is_some())
     }
 
-    /// A packet of `flow` left its queue at `now`: for a flow that is always backlogged, a packet to take its place,
+    /// A packet of `flow` left its queue at `now`: for a permanently backlogged flow, returns a packet that replaces it,
     /// arriving at `now`. `None` for any other flow, and when the flow has no more.
     fn refill(&mut self, _flow: FlowId, _now: Nanos) -> Option<Arrival> {
         None
     }
 
-    /// Whether its packets hang on nothing that happens to those before: no flow is ever refilled. `false` where it
-    /// is not said.
+    /// Whether packets do not depend on what happens to earlier ones: no flow is ever refilled. `false` by default.
     fn is_open_loop(&self) -> bool {
         false
     }
 
-    /// The flow's weight; asked when the flow first appears.
+    /// The flow's weight; requested when the flow first appears.
     fn weight(&self, _flow: FlowId) -> Weight {
         Weight::ONE
     }
 
-    /// The flow's weight on each resource, where resources have weights of their own; asked when it first appears.
+    /// The flow's weight on each resource, if resources have separate weights; requested when it first appears.
     fn resource_weights(&self, _flow: FlowId) -> Option<&[Weight]> {
         None
     }
@@ -151,7 +150,7 @@ pub trait Workload {
         ProgramTable::EMPTY
     }
 
-    /// What the flow is called in reports and records.
+    /// The flow's label in reports and records.
     fn label(&self, flow: FlowId) -> String;
 
     /// The name of the flow's class, if it has one.
@@ -159,7 +158,7 @@ pub trait Workload {
         None
     }
 
-    /// How many arrivals there will be, as far as it is known; for progress bars.
+    /// The number of arrivals in total, as far as known; for progress bars.
     fn packets_hint(&self) -> Option<u64> {
         None
     }
@@ -210,7 +209,7 @@ impl<W: Workload + ?Sized> Workload for Box<W> {
     }
 }
 
-/// The most flows that any workload gives out; schedulers bound their tables likewise.
+/// The most flows of any workload; schedulers bound their tables likewise.
 pub(crate) const MAX_FLOWS: u32 = dovetail_sched::Limits::UNLIMITED.flows;
 
 /// A well-mixed 64-bit number out of two (the finaliser of SplitMix64, applied to each).

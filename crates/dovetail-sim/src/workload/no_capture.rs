@@ -1,15 +1,15 @@
-//! A build that reads no captures: it says so where one is opened.
+//! A build that cannot read captures: opening one fails with a message.
 
 use dovetail_sched::FlowId;
 
 use super::{Arrival, CaptureOptions, Notice, Workload, WorkloadError, input::Bytes};
 
-/// A capture as a workload: never made, as reading one needs the feature `pcap`.
+/// A capture as a workload: cannot be created, since reading one requires the feature `pcap`.
 #[derive(Debug)]
 pub enum Capture {}
 
 impl Capture {
-    /// Refuses to read a capture. `file` is its name for messages.
+    /// Fails: this build cannot read captures. `file` is its name for messages.
     ///
     /// # Errors
     /// Always.

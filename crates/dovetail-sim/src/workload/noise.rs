@@ -1,12 +1,12 @@
-//! Costs that are not what the line says.
+//! True costs that deviate from the class's line.
 //!
-//! A packet's true cost on the first resource is its class's line times a factor that is drawn for each packet: a spread
-//! around 1, now and then a spike, or a distribution that was measured. What the scheduler believes is another matter. Its
-//! length after processing is its length before times an expansion factor, and later resources see that length.
+//! A packet's true cost on the first resource is its class's line times a random factor per packet: a spread around 1,
+//! occasional spikes, or a measured distribution. This is independent of what the scheduler assumes. The length after
+//! processing is the length before times an expansion factor, and later resources see that length.
 
 use super::{Cdf, random::Random};
 
-/// What a packet's cost is multiplied by.
+/// Distribution of the factor of a packet's cost.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Noise {
     /// The standard deviation of a log-normal factor with mean 1; 0 for none.
@@ -15,11 +15,11 @@ pub struct Noise {
     pub spike_share: f64,
     /// … costs this many times as much on top.
     pub spike_factor: f64,
-    /// A measured distribution of the factor, which comes on top as well.
+    /// A measured distribution of the factor, applied in addition.
     pub measured: Option<Cdf>,
 }
 
-/// The largest factor of any kind: beyond it, costs would leave the range of a clock.
+/// The largest factor of any kind: beyond it, costs would exceed the range of a clock.
 const LARGEST: f64 = 1e6;
 
 impl Noise {
@@ -52,7 +52,7 @@ impl Noise {
         factor.min(LARGEST)
     }
 
-    /// What is wrong with the parameters.
+    /// Checks the parameters; the error says what is wrong.
     pub(super) fn check(&self) -> Result<(), String> {
         if !(0.0..=10.0).contains(&self.spread) {
             return Err(format!("noise: spread is from 0 to 10, not {}", self.spread));
@@ -69,7 +69,7 @@ impl Noise {
     }
 }
 
-/// Length after processing over length before, drawn evenly for each packet.
+/// Length after processing over length before, drawn uniformly for each packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expansion {
     /// The least.

@@ -9,13 +9,13 @@ use super::clip;
 /// The addresses that start with the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    // IPv4 as IPv4-mapped IPv6, so that one comparison does for both.
+    // IPv4 as IPv4-mapped IPv6, so that one comparison covers both.
     address: u128,
     mask: u128,
 }
 
 impl Prefix {
-    /// Whether `address` (IPv4 as IPv4-mapped IPv6) is one of them.
+    /// Whether it contains `address` (IPv4 as IPv4-mapped IPv6).
     #[inline]
     #[must_use]
     pub fn contains(&self, address: [u8; 16]) -> bool {
@@ -31,7 +31,7 @@ pub struct PrefixError(String);
 impl FromStr for Prefix {
     type Err = PrefixError;
 
-    /// Bits behind the prefix's length may be set, and are ignored; without a length, it is one address.
+    /// Bits beyond the prefix's length are ignored; without a length, it is a single address.
     fn from_str(text: &str) -> Result<Self, PrefixError> {
         let wrong = || PrefixError(clip(text));
         let (address, length) = text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));

@@ -1,7 +1,7 @@
-//! What programs cost, as a file that outlives the run that learnt it.
+//! Costs of programs, as a file that persists what a run has learnt.
 //!
-//! The file is a [scenario](super::Scenario) with a resource, the CPU, and a class for each program, and nothing else. As it
-//! is written again after a run, a scenario that holds more is refused: the rest of it would be lost.
+//! The file is a [scenario](super::Scenario) with one resource, the CPU, and a class for each program, and nothing else.
+//! Since it is overwritten after a run, a scenario with more content is rejected: the rest of it would be lost.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::{Scenario, WorkloadError};
 
-/// All that a file of programs holds.
+/// Contents of a file of programs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
@@ -42,7 +42,7 @@ struct ClassForm {
     _expansion: IgnoredAny,
 }
 
-/// What else there is in a file that is not one of programs.
+/// Rejects a file with other contents.
 fn check(text: &str, file: &str) -> Result<(), WorkloadError> {
     let form: Form = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
     match form.resource.get(1) {
@@ -51,10 +51,10 @@ fn check(text: &str, file: &str) -> Result<(), WorkloadError> {
     }
 }
 
-/// The programs of a file's text; `file` is its name for messages.
+/// Parses the programs of a file; `file` is its name for messages.
 ///
 /// # Errors
-/// [`WorkloadError`] when the text is no scenario, or holds more than [`programs_to_toml`] would write.
+/// [`WorkloadError`] when the text is not a scenario, or contains more than [`programs_to_toml`] would write.
 pub fn programs_from_toml(text: &str, file: &str) -> Result<ProgramTable, WorkloadError> {
     let only = |what: String| format!("{what}: this is not a file of programs, and it would be written over");
     check(text, file).map_err(|error| match error {
@@ -66,7 +66,7 @@ pub fn programs_from_toml(text: &str, file: &str) -> Result<ProgramTable, Worklo
     Ok(Scenario::parse(text, file, &mut { none })?.classes.programs())
 }
 
-/// The text of a file for these programs. Those that were never measured are left out: there is nothing to remember.
+/// Formats a file for these programs. Those never measured are omitted.
 #[must_use]
 pub fn programs_to_toml(table: &ProgramTable) -> String {
     let mut text = "# Costs of packets on the first resource, as learnt.\n\
@@ -78,7 +78,7 @@ pub fn programs_to_toml(table: &ProgramTable) -> String {
             Processing::Header => "header",
             Processing::Payload => "payload",
         };
-        // Three digits of a nanosecond, so that the file does not change with the last bit of a sum.
+        // Three decimals of a nanosecond, so that the file does not change with the last bit of a sum.
         let round = |nanos: f64| (nanos * 1e3).round() / 1e3;
         let cost = Cost::new(round(cost.per_byte_ns()), round(cost.per_packet_ns())).unwrap_or(cost);
         let expansion = round(*expansion).clamp(1e-3, 1e3);

@@ -1,8 +1,8 @@
 //! Random numbers that are the same on every machine.
 //!
-//! Integers come from xoshiro256++, one generator for each source, seeded by (seed, source). What is made of them uses
-//! only operations that IEEE 754 fixes to the last bit, and `libm`'s functions instead of the platform's, whose last
-//! bits differ from one system to the next.
+//! Integers come from xoshiro256++, one generator per source, seeded by (seed, source). They are converted using only
+//! operations that IEEE 754 specifies to the last bit, and `libm`'s functions instead of the platform's, whose last bits
+//! differ between systems.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

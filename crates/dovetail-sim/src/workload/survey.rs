@@ -1,4 +1,4 @@
-//! One pass over a workload: how much it asks of each resource.
+//! One pass over a workload: its demand on each resource.
 
 use dovetail_sched::Nanos;
 
@@ -30,10 +30,10 @@ impl Survey {
     }
 }
 
-/// Reads `workload` to its end and adds up. Flows that are always backlogged count with their first packets only.
+/// Reads `workload` to its end and computes totals. Permanently backlogged flows count only with their first packets.
 ///
 /// # Errors
-/// As [`Workload::next`].
+/// Same as for [`Workload::next`].
 pub fn survey(workload: &mut dyn Workload) -> Result<Survey, WorkloadError> {
     let mut survey = Survey { demand: vec![Nanos::ZERO; workload.resources().len()], ..Survey::default() };
     let mut seen: Vec<u64> = Vec::new();
@@ -56,8 +56,8 @@ pub fn survey(workload: &mut dyn Workload) -> Result<Survey, WorkloadError> {
     Ok(survey)
 }
 
-/// By what to multiply all times so that the busiest resource's offered load becomes `load`: its demand over the
-/// duration is `load` then. 1 where that is not defined (no time passes, nothing is asked, or `load` is not positive).
+/// The factor for all times with which the busiest resource's offered load (its demand over the duration) becomes `load`. 1
+/// if that is undefined (no time passes, there is no demand, or `load` is not positive).
 #[must_use]
 pub fn scale_for_load(survey: &Survey, load: f64) -> f64 {
     let busiest = survey.demand.iter().copied().fold(Nanos::ZERO, Nanos::max).as_f64();

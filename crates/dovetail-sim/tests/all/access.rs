@@ -1,4 +1,4 @@
-//! Users behind a gateway: what holds of every run, whatever the gateway does.
+//! Users behind a gateway: invariants of every run, whatever the gateway does.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use crate::described::{exchanged, parse};
 use crate::recorded::{delivered, records};
 use crate::watch::{Run, run_access};
 
-/// Two classes of two users over 2 Mbit/s, servers 22 and 202 ms away, and users' own links that nothing waits for.
+/// Two classes of two users over 2 Mbit/s, servers 22 and 202 ms away, and users' own links without any queueing.
 const BED: &str = r#"name = "bed"
 seed = 1
 [network]
@@ -59,7 +59,7 @@ requests = { B, size = SIZE }
 
 const LOGNORMAL: &str = "{ lognormal = { mu = 9.357, sigma = 1.318, min = 1, max = \"500kB\" } }";
 
-/// What the text says, both classes asking so.
+/// The network with these requests in both classes.
 fn asking(how: &str) -> String {
     BED.replace(" A,", &format!(" {how},")).replace(" B,", &format!(" {how},")).replace("SIZE", LOGNORMAL)
 }
@@ -68,7 +68,7 @@ fn bed(how: &str) -> Network {
     parse(&asking(how)).unwrap()
 }
 
-/// One of each kind, and what they are built upon.
+/// One of each kind, and what they are based on.
 const GATEWAYS: [&str; 6] = ["none", "msf-rs", "grants", "delay-pools", "drr", "ingress"];
 
 fn access(run: &Run) -> &AccessOutcome {
@@ -79,17 +79,17 @@ fn exchanges(run: &Run) -> &[Exchange] {
     &access(run).exchanges
 }
 
-/// Bytes that the users of a class had.
+/// Bytes received by the users of a class.
 fn received(run: &Run, class: usize) -> u64 {
     access(run).classes[class].received_bytes.iter().sum()
 }
 
-/// When a user stopped to wait, if that came to be.
+/// When a user stopped waiting, if they did.
 fn over(exchange: &Exchange) -> Option<Nanos> {
     exchange.ended.or(exchange.cancelled)
 }
 
-/// What is true of every exchange, and of the link's packets.
+/// Invariants of every exchange, and of the link's packets.
 fn check(run: &Run, patience: Option<Nanos>) {
     let link = &run.outcome.link;
     assert_eq!(link.arrived, link.sent + link.dropped + link.left);
@@ -98,7 +98,7 @@ fn check(run: &Run, patience: Option<Nanos>) {
         let times = [Some(one.wanted), one.arrived, one.released, one.ended];
         let known: Vec<Nanos> = times.iter().flatten().copied().collect();
         assert!(known.is_sorted(), "{one:?}");
-        // A user may give up before any of it, but nothing happens without what comes before.
+        // A user may cancel at any stage, but stages occur in order.
         assert!(times.windows(2).all(|pair| pair[0].is_some() || pair[1].is_none()), "{one:?}");
         assert!(one.cancelled.is_none() || one.ended.is_none(), "{one:?}");
         assert!(patience.is_none_or(|patience| one.took().is_none_or(|took| took <= patience)), "{one:?}");
@@ -109,7 +109,7 @@ fn check(run: &Run, patience: Option<Nanos>) {
     assert_eq!(access(run).open, open);
 }
 
-/// What a user gets of an answer: 330 bytes of header come before the body.
+/// What a user receives for a response: 330 bytes of header precede the body.
 fn whole(exchange: &Exchange) -> u64 {
     330 + exchange.bytes
 }
@@ -126,7 +126,7 @@ fn every_byte_of_every_answer_comes_once() {
             let due: u64 = all.iter().filter(|one| one.traffic == class).map(whole).sum();
             assert_eq!(received(&run, class), due, "{gateway}");
         }
-        // The same from the link's side: servers answer from port 80, and connections are used again.
+        // The same from the link's side: servers respond from port 80, and connections are reused.
         let answers = delivered(&run.capture).into_iter().filter(|((_, port, ..), _)| *port == 80);
         let (connections, bytes) = answers.fold((0, 0), |(n, bytes), (_, of)| (n + 1, bytes + of));
         assert_eq!(bytes, all.iter().map(whole).sum::<u64>(), "{gateway}");
@@ -142,7 +142,7 @@ fn what_is_in_flight_when_it_stops_is_open() {
     for gateway in GATEWAYS {
         let run = run_access(&network, gateway);
         check(&run, None);
-        // Everybody always has four.
+        // All users always have four outstanding.
         assert_eq!((access(&run).open, run.outcome.ended), (16, Nanos::from_secs(10)), "{gateway}");
         let had: u64 = exchanges(&run).iter().filter(|one| one.ended.is_some()).map(whole).sum();
         let most = exchanges(&run).iter().filter(|one| one.released.is_some()).map(whole).sum();
@@ -150,7 +150,7 @@ fn what_is_in_flight_when_it_stops_is_open() {
     }
 }
 
-/// All that a run says.
+/// All results of a run.
 fn said(run: &Run) -> (String, &[u8]) {
     (format!("{:?} {:?}", access(run), run.outcome.link), &run.capture)
 }
@@ -166,7 +166,7 @@ fn equal_seeds_give_equal_runs_and_others_others() {
     }
 }
 
-/// Who wants how much of whom, and when.
+/// Who wants how much from which server, and when.
 fn wishes(run: &Run) -> Vec<(usize, usize, usize, u64, Nanos)> {
     exchanges(run).iter().map(|one| (one.traffic, one.user, one.server, one.bytes, one.wanted)).collect()
 }
@@ -185,7 +185,7 @@ fn open_arrivals_are_the_same_under_every_gateway() {
     }
 }
 
-/// When he asks again depends on when he was answered, what he asks for does not.
+/// When users send the next request depends on when they got a response; what they request does not.
 #[test]
 fn who_waits_for_answers_asks_for_the_same_under_every_gateway() {
     let network = bed("each = 3, think = \"500ms\"");
@@ -204,7 +204,7 @@ fn who_waits_for_answers_asks_for_the_same_under_every_gateway() {
     }
 }
 
-/// So many a second of every user, in the mean; a load is what all of them ask of the link.
+/// The mean number per second from every user; a load is what all of them demand of the link.
 #[test]
 fn open_arrivals_come_as_often_as_is_said() {
     let long = |how: &str| {
@@ -233,8 +233,8 @@ fn who_waits_for_answers_asks_again_with_the_last_byte_and_not_before() {
             assert_eq!(cancelled > 0, patience.is_some(), "{gateway}: {cancelled} gave up");
             for user in 0..4 {
                 let own: Vec<&Exchange> = exchanges(&run).iter().filter(|one| one.user == user).collect();
-                // Three begin within a second, each other where one is over: an answer that came twice, or after the
-                // user gave up, would make a request too many.
+                // Three begin within a second, each further one when one is over: a response that arrived twice, or after the
+                // user cancelled, would cause an extra request.
                 let mut wanted: Vec<Nanos> = own.iter().map(|one| one.wanted).collect();
                 for at in own.iter().filter_map(|one| over(one)).filter(|&at| at < Nanos::from_secs(20)) {
                     let next = wanted.iter().position(|&wanted| wanted == at);
@@ -247,7 +247,7 @@ fn who_waits_for_answers_asks_again_with_the_last_byte_and_not_before() {
     }
 }
 
-/// When payload of TCP left the provider for the gateway, and how much, by server's address.
+/// When TCP payload left the provider for the gateway, and how much, by the server's address.
 fn payloads(capture: &[u8]) -> Vec<(Nanos, [u8; 4], u64)> {
     let payload = |(at, bytes): (u64, &[u8])| {
         let packet = SlicedPacket::from_ip(bytes).unwrap();
@@ -268,7 +268,7 @@ fn address(network: &Network, name: &str) -> [u8; 4] {
 
 #[test]
 fn the_answer_that_nobody_waits_for_any_more_is_broken_off() {
-    // Class a: one user, one response of 10 MB from a server of its own, which would take 40 s. Class b keeps the run going.
+    // Class a: one user, one response of 10 MB from a separate server, which would take 40 s. Class b keeps the run going.
     let text = asking("each = 1").replacen("\"20s\"", "\"1500ms\"", 1).replacen(LOGNORMAL, "\"10MB\"", 1);
     let text = text.replacen("from = [\"near1\", \"near2\", \"far\"]", "from = \"near1\"", 1);
     let text = text.replacen("[\"near1\", \"near2\", \"far\"]", "[\"near2\", \"far\"]", 1);
@@ -284,8 +284,8 @@ fn the_answer_that_nobody_waits_for_any_more_is_broken_off() {
         assert!(exchanges(&run).iter().filter(|one| one.traffic == 1).all(|one| one.ended.is_some()), "{gateway}");
         let last = payloads(&run.capture).into_iter().filter(|(_, from, _)| *from == server).map(|(at, ..)| at).max();
         let (from, to) = (large.wanted, large.wanted + Nanos::from_secs(5));
-        // Until the server knows, 25 packets and 11 ms away, and what it sent by then has left the buffer. Where a class
-        // has a fixed rate the window has long been closed.
+        // Until the server learns of it, 25 packets and 11 ms away, and what it sent by then has left the buffer. If a class
+        // has a fixed rate, the window has been closed for long.
         let late = to + Nanos::from_millis(350);
         assert!(last.unwrap() > from && last.unwrap() < late, "{gateway}: {last:?} for {to}");
         assert!(run.outcome.ended > to + Nanos::from_secs(10), "{gateway}: the run goes on");
@@ -297,7 +297,8 @@ fn nobody_asks_in_a_silence() {
     let (from, to) = (Nanos::from_secs(5), Nanos::from_secs(8));
     let within = |one: &&Exchange| (from..to).contains(&one.wanted);
     for gateway in GATEWAYS {
-        // Who waits for answers asks when it is over, once for each answer that came meanwhile.
+        // A user who waits for responses sends the next requests when the silence is over, one per response that arrived
+        // meanwhile.
         let run = run_access(&bed("each = 2, silent = [[\"5s\", \"8s\"]]"), gateway);
         check(&run, None);
         assert_eq!(exchanges(&run).iter().filter(within).count(), 0, "{gateway}");
@@ -305,7 +306,7 @@ fn nobody_asks_in_a_silence() {
         assert!(kept > 0);
         assert_eq!(exchanges(&run).iter().filter(|one| one.wanted == to).count(), kept, "{gateway}");
     }
-    // Who does not wait leaves out what falls into it.
+    // A user who does not wait skips requests during the silence.
     let times = |run: &Run| exchanges(run).iter().map(|one| (one.user, one.wanted)).collect::<Vec<_>>();
     let always = run_access(&bed("rate = \"3/s\""), "none");
     let silent = run_access(&bed("rate = \"3/s\", silent = [[\"5s\", \"8s\"]]"), "none");
@@ -315,7 +316,7 @@ fn nobody_asks_in_a_silence() {
     assert_eq!(times(&silent), expected);
 }
 
-/// Where the users' own links have room nothing ever waits there, so it does not matter what orders it.
+/// If the users' own links have capacity to spare, nothing is ever queued there, so the scheduler there does not matter.
 #[test]
 fn a_policy_at_the_users_side_changes_nothing_but_what_waits_there() {
     let network = bed("each = 4");
@@ -335,12 +336,12 @@ fn a_shaper_lets_its_part_through() {
     };
     // Of 1500 bytes 40 are headers.
     let (half, most) = (rate("ingress:rate=0.5"), 1e6 * 1460.0 / 1500.0);
-    // What waited behind a hole is read in another second than it came.
+    // Data behind a hole is read in a later second than it arrived.
     assert!((0.85 * most..=1.02 * most).contains(&half), "{half} of {most}");
     assert!(rate("ingress") > 1.5 * half);
 }
 
-/// What each class had, second 20 to 60, where everybody always asks.
+/// Share of each class from second 20 to 60, during which all users always have requests.
 fn share(network: &Network, gateway: &str) -> f64 {
     let run = run_access(network, gateway);
     let rates = [0, 1].map(|class| access(&run).classes[class].mean_bps(20, 60));
@@ -360,7 +361,7 @@ fn who_schedules_requests_keeps_the_weights_and_who_does_not_does_not() {
     }
 }
 
-/// What MSF-RS says that it measured, in the mean over seconds 20 to 60.
+/// MSF-RS's mean measurement over seconds 20 to 60.
 fn measured(run: &Run) -> f64 {
     let notes = access(run).notes.iter().filter(|(at, _)| (20..60).contains(&(at.0 / 1_000_000_000)));
     let values = notes.map(|(_, figures)| figures.iter().find(|(name, _)| *name == "utilisation").unwrap().1);
@@ -368,7 +369,7 @@ fn measured(run: &Run) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Half of the link is UDP that nobody asked for.
+/// Half of the link is unrequested UDP.
 fn crossed(to: &str) -> Network {
     let text = asking("each = 4").replace("\"20s\"", "\"60s\"");
     let udp = "udp = { bytes = 1000, rate = \"1Mbps\" }";
@@ -385,7 +386,7 @@ fn the_gateway_sees_what_nobody_asked_for_if_it_comes_to_it() {
         assert!(stream.received_bytes.iter().sum::<u64>() > 5_000_000);
         assert!(stream.received_bytes.iter().sum::<u64>() <= 1000 * (stream.packets - stream.dropped));
     }
-    // What the gateway is told of counts as use of the link, the rest does not.
+    // Probes that the gateway knows of count as use of the link; other traffic does not.
     let goodput = 1460.0 / 1500.0;
     let (with, without) = (measured(&seen), measured(&passed_by));
     assert!(with > 0.9 / goodput && (0.3..0.65).contains(&without), "{with} and {without}");
@@ -400,7 +401,7 @@ fn probes_are_sent_as_often_as_is_said_and_come_back() {
         };
         records(&run.capture).into_iter().filter(|(_, bytes)| is_probe(bytes)).count()
     };
-    // Under 5 % of the link nothing waits for long.
+    // Below 5 % of the link nothing waits for long.
     for (period, probe) in [(100, ""), (40, "probe = \"40ms\""), (0, "probe = 0")] {
         let text = exchanged(&asking("load = 0.05"), "gateway = \"g\"", &format!("gateway = \"g\"\n{probe}"));
         let run = run_access(&parse(&text).unwrap(), "grants");
@@ -413,11 +414,11 @@ fn probes_are_sent_as_often_as_is_said_and_come_back() {
     }
 }
 
-/// A window that the gateway narrows lets nothing come that was not elicited.
+/// With a window narrowed by the gateway, nothing arrives that was not elicited.
 ///
-/// One response over a link of 20 Mbit/s to a gateway that believes in C = 125,000 bytes a second. `grants` elicits a
-/// quantum and a window at the release, and then what tokens pay for: no more than 1.15·C a second and 20 ms of C. A
-/// window that was not narrowed would let a buffer of 55 kB come at once.
+/// One response over a link of 20 Mbit/s to a gateway that assumes C = 125,000 bytes a second. `grants` elicits a quantum and
+/// a window at the release, and then what tokens permit: at most 1.15·C a second and 20 ms of C. Without narrowing, a buffer
+/// of 55 kB would arrive at once.
 #[test]
 fn nothing_comes_that_was_not_elicited() {
     const QUANTUM: f64 = 2896.0;
@@ -445,7 +446,7 @@ fn nothing_comes_that_was_not_elicited() {
     }
     assert_eq!(come, 330.0 + 2e6);
     assert!(at_early > QUANTUM + WINDOW, "{at_early}");
-    // The far queue is empty, so that the pace is as high as it may be.
+    // The far queue is empty, so that the pace is the highest permitted.
     let pace = come / (one.ended.unwrap() - released).as_secs_f64() / C;
     assert!((1.1..1.17).contains(&pace), "{pace}");
 }
@@ -461,7 +462,7 @@ fn transfers_go_on_when_users_have_what_they_wanted() {
     assert!(ends.len() == 4 && ends.iter().all(Option::is_some), "{ends:?}");
     let users = exchanges(&run).iter().filter_map(|one| one.ended).max();
     assert!(ends.iter().flatten().max() > users.as_ref(), "some begin after the last answer");
-    // A stop that is far away is not waited for.
+    // A stop far in the future is not waited for.
     assert!(run.outcome.ended < Nanos::from_secs(149), "{}", run.outcome.ended);
 }
 
@@ -479,7 +480,7 @@ fn networks_with_and_without_a_gateway_are_not_taken_for_each_other() {
     without.traffic.truncate(1);
     without.traffic[0].kind = Kind::LongLived(1);
     assert_eq!(refused(&without, "none"), "no users send requests through a gateway here: add [access]");
-    // A server that no link leads to is found when somebody asks it.
+    // A server that no link leads to is detected when a request is sent to it.
     let apart = asking("each = 1").replace("between = [\"far\", \"p\"]", "between = [\"far\", \"elsewhere\"]");
     assert_eq!(refused(&parse(&apart).unwrap(), "none"), "there is no path from 'g' to 'far': add a link");
 }
@@ -543,7 +544,7 @@ fn the_direction_back_has_a_rate_and_a_buffer_of_its_own() {
         let took: Vec<f64> = exchanges(&run).iter().map(|one| one.took().map_or(999.0, Nanos::as_secs_f64)).collect();
         took.iter().sum::<f64>() / took.len() as f64
     };
-    // 4 users ask for 1.92 Mbit/s up.
+    // 4 users demand 1.92 Mbit/s of uplink.
     let (wide, narrow) = (of("rate_back = \"20Mbps\""), of("rate_back = \"1Mbps\"\nbuffer_packets_back = 1000"));
     assert!(narrow > 4.0 * wide, "{narrow} s after {wide} s");
 }

@@ -1,5 +1,5 @@
-//! What `grants` promises, over a simulated access network: latency against the ordinary gateway, shares, a capacity that
-//! was given wrong, a wide link.
+//! Promises of `grants`, over a simulated access network: latency compared with the ordinary gateway, shares, a misconfigured
+//! capacity, a wide link.
 
 #![allow(clippy::unwrap_used)]
 
@@ -56,7 +56,7 @@ fn run(network: &Network, gateway: &str) -> (NetworkOutcome, Sent) {
     (outcome, sent)
 }
 
-/// What each class got from one second to another, in bit/s.
+/// Rate of each class from one second to another, in bit/s.
 fn rates(outcome: &NetworkOutcome, from: usize, to: usize) -> Vec<f64> {
     outcome.access.as_ref().unwrap().classes.iter().map(|class| class.mean_bps(from, to)).collect()
 }
@@ -66,7 +66,7 @@ fn near(value: f64, expected: f64, part: f64) {
     assert!((value / expected - 1.0).abs() <= part, "{value} is not {expected} within {part}");
 }
 
-/// What ten seeds of an open loop gave, pooled.
+/// Results of ten seeds of an open loop, pooled.
 struct Pooled {
     mean_s: f64,
     median_s: f64,
@@ -121,7 +121,7 @@ fn open_loop_latency_against_the_ordinary_gateway() {
         assert!(grants.median_s <= 0.7 * ordinary.median_s, "{load}: {} of {}", grants.median_s, ordinary.median_s);
         assert!(grants.p99_s <= 1.1 * ordinary.p99_s, "{load}: p99 {} of {}", grants.p99_s, ordinary.p99_s);
         assert!(grants.dropped < 0.05, "{load}: {}", grants.dropped);
-        // Long responses wait for short ones, which TCP on its own does not see to: 1.08 was seen.
+        // Long responses wait for short ones, which TCP on its own does not ensure: 1.08 was observed.
         if load < 1.0 {
             assert!(grants.long_s <= 1.15 * ordinary.long_s, "{load}: long {} of {}", grants.long_s, ordinary.long_s);
         }
@@ -142,7 +142,7 @@ fn shares_follow_weights_and_the_link_is_full() {
     }
 }
 
-/// The longest time, in whole seconds, in which a class got nothing.
+/// The longest time, in whole seconds, in which a class received nothing.
 fn longest_famine(outcome: &NetworkOutcome, class: usize) -> usize {
     let (mut longest, mut now) = (0, 0);
     for second in 2..STOP_S {
@@ -156,7 +156,8 @@ fn longest_famine(outcome: &NetworkOutcome, class: usize) -> usize {
 #[test]
 fn a_capacity_that_is_wrong_by_a_factor_of_two_is_found_out() {
     for factor in [0.5, 2.0] {
-        // In a minute and a half one seed's shares are up to 5 % from the weights, either way, also where nothing is wrong.
+        // In a minute and a half one seed's shares deviate from the weights by up to 5 %, either way, even if nothing is
+        // wrong.
         let mut sums = [0.0; 3];
         for seed in 1..=3 {
             let mut network = access();
@@ -188,7 +189,7 @@ fn a_capacity_that_is_wrong_by_a_factor_of_two_is_found_out() {
     }
 }
 
-/// 100 Mbit/s, and 50 ms to every server and back.
+/// 100 Mbit/s, and round trips of 50 ms to every server.
 fn wide() -> Network {
     let mut network = access();
     let watched = network.watched;
@@ -212,7 +213,7 @@ fn wide() -> Network {
 
 #[test]
 fn a_wide_link_far_from_its_servers_is_filled() {
-    // Of users with one request at a time most wait for the first bytes of theirs at any moment.
+    // Of users with one request at a time, most are waiting for the first bytes of a response at any moment.
     for (each, least) in [(4, 0.98), (1, 0.9)] {
         let mut network = wide();
         each_request(&mut network, |requests| requests.asks = Asks::Kept { each, think: Nanos::ZERO });
@@ -220,7 +221,7 @@ fn a_wide_link_far_from_its_servers_is_filled() {
         let used = sent.utilisation(&network, 5, 30);
         assert!(used >= least, "{each} requests each: {used}");
     }
-    // One user, one response at a time: its window grows to what the way holds.
+    // One user, one response at a time: its window grows to the bandwidth-delay product.
     let mut network = wide();
     network.traffic.truncate(1);
     network.traffic[0].to.truncate(1);
@@ -247,7 +248,7 @@ fn users_have_their_parts_however_many_a_class_has() {
 
 #[test]
 fn classes_are_told_apart_also_where_the_far_queue_has_little_room() {
-    // 10 packets of 1,500 bytes are 60 ms at 2 Mbit/s: a queue as long as is asked for would be a full one.
+    // 10 packets of 1,500 bytes are 60 ms at 2 Mbit/s: a queue of the target length would be a full one.
     let mut network = access();
     network.links[network.watched].limits.packets = Some(10);
     let (outcome, _) = run(&network, "grants");

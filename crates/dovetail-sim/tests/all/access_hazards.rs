@@ -1,16 +1,16 @@
-//! `grants` where a gateway in front of a real link failed: far servers, one connection each, users who keep much
-//! outstanding, uploads beside downloads, small buffers and windows, and a newcomer among many.
+//! `grants` in situations in which a gateway in front of a real link failed: far servers, one connection each, users with
+//! many outstanding requests, uploads alongside downloads, small buffers and windows, and a new user among many.
 
 #![allow(clippy::unwrap_used)]
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::{AccessOutcome, Contender, Network, NetworkOptions, NetworkOutcome, simulate_access};
 
-/// A link of so much and so many packets before it, servers so far away and back, and what users ask for.
+/// A link with a rate and a queue, the round trip to servers, and users' requests.
 struct Bed<'a> {
     down: &'a str,
     buffer_packets: u32,
-    /// More about the link, such as `rate_back`.
+    /// Further settings of the link, such as `rate_back`.
     link: &'a str,
     round_trip_ms: u64,
     window: &'a str,
@@ -39,7 +39,7 @@ impl Bed<'_> {
         let Bed { down, buffer_packets, link, round_trip_ms, window, stop_s, access, .. } = *self;
         let (mut nodes, mut traffic) = (Vec::new(), String::new());
         for &(name, weight, users, requests) in self.classes {
-            // Who is of another's class has that one's weight.
+            // Users of another's class have its weight.
             let weight = if requests.contains("class") { String::new() } else { format!("weight = {weight:?}\n") };
             let own: Vec<String> = (0..users).map(|user| format!("\"{name}{user}\"")).collect();
             traffic += &format!(
@@ -66,7 +66,7 @@ impl Bed<'_> {
         self.simulate(&self.network(seed), gateway)
     }
 
-    /// Nobody asks from then on.
+    /// No requests are sent from `stop` on.
     fn run_until(&self, gateway: &str, seed: u64, stop: Nanos) -> Got {
         let mut network = self.network(seed);
         network.traffic.iter_mut().for_each(|traffic| traffic.stop = stop);
@@ -80,7 +80,7 @@ impl Bed<'_> {
     }
 }
 
-/// What came of a run.
+/// Results of a run.
 struct Got {
     goodput_bps: f64,
     stop_s: usize,
@@ -92,12 +92,12 @@ impl Got {
         self.outcome.access.as_ref().unwrap()
     }
 
-    /// What a class got from this second to the end, in bit/s.
+    /// Rate of a class from this second to the end, in bit/s.
     fn class(&self, class: usize, from: usize) -> f64 {
         self.access().classes[class].mean_bps(from, self.stop_s)
     }
 
-    /// What all got, as a part of what the link carries.
+    /// Total rate, as a fraction of what the link carries.
     fn filled(&self, from: usize) -> f64 {
         let sum: f64 = (0..self.access().classes.len()).map(|class| self.class(class, from)).sum();
         sum / self.goodput_bps
@@ -109,7 +109,7 @@ impl Got {
         self.access().notes.iter().filter_map(|(_, figures)| of(figures)).collect()
     }
 
-    /// What is believed of the link at the end, as a part of what it carries.
+    /// The capacity estimated at the end, as a fraction of what the link carries.
     fn believed(&self) -> f64 {
         8.0 * self.figure("capacity").last().unwrap() / self.goodput_bps
     }
@@ -146,7 +146,7 @@ fn weights_hold_with_one_connection_each_however_far_the_server_is() {
         let bed = Bed { round_trip_ms, stop_s: 90, classes: &classes, ..BED };
         for seed in 1..=2 {
             let got = bed.run("grants", seed);
-            // From 300 ms away a loss in slow start can cost seconds: 3.49 with seed 2 from second 30 on.
+            // With a round trip of 300 ms a loss in slow start can cost seconds: 3.49 with seed 2 from second 30 on.
             let from = if round_trip_ms == 300 { 60 } else { 30 };
             near(got.class(0, from) / got.class(1, from), 4.0, 0.1);
             assert!(got.filled(30) >= 0.96, "{round_trip_ms} ms: {}", got.filled(30));
@@ -154,10 +154,10 @@ fn weights_hold_with_one_connection_each_however_far_the_server_is() {
     }
 }
 
-/// One user with so many requests outstanding, and one with a single one, of the same class or of one with that weight: what the one
-/// has as a part of what the other has, with `grants` and without scheduling. Between classes that is from second 30 on, between
-/// users of all that was had in two minutes: what the many are lent in the first seconds, when nothing is known of their lengths,
-/// counts as well as its repayment.
+/// One user with many outstanding requests, and one with a single one, of the same class or of one with that weight: what the
+/// latter receives as a fraction of what the former does, with `grants` and without scheduling. Between classes this is from
+/// second 30 on, between users over two minutes: what the former is lent in the first seconds, when nothing is known about
+/// lengths, counts as well as its repayment.
 fn beside(outstanding: u32, weight: Option<f64>, size: &str, round_trip_ms: u64) -> (f64, f64) {
     let many = format!("each = {outstanding}, size = {size}");
     let class = if weight.is_none() { ", class = \"many\"" } else { "" };
@@ -181,12 +181,12 @@ fn who_has_one_request_outstanding_has_the_part_of_one_who_has_fifty() {
     }
     near(beside(8, None, endless, 100).0, 1.0, 0.1);
     near(beside(8, Some(8.0), endless, 100).0, 8.0, 0.1);
-    // From 100 ms away fifty first windows are many times what the way holds. 0.43 of an equal part was seen, and with weight
-    // 8 from 5.9 to 8.0.
+    // With a round trip of 100 ms, fifty initial windows are many times the bandwidth-delay product. 0.43 of an equal part
+    // was observed, and with weight 8 from 5.9 to 8.0.
     let (grants, ordinary) = beside(50, None, endless, 100);
     assert!(grants >= 0.35 && grants >= 10.0 * ordinary, "{grants}, without scheduling {ordinary}");
-    // Who asks anew for each 100 kB waits a round trip for each, and begins in slow start: 0.25 of an equal part was seen
-    // from 20 ms away, 0.17 from 100 ms.
+    // A user who requests 100 kB at a time waits a round trip for each, and begins in slow start: 0.25 of an equal part was
+    // observed with 20 ms, 0.17 with 100 ms.
     let (grants, ordinary) = beside(50, None, "\"100kB\"", 20);
     assert!(grants >= 0.2 && grants >= 5.0 * ordinary, "{grants}, without scheduling {ordinary}");
 }
@@ -194,7 +194,7 @@ fn who_has_one_request_outstanding_has_the_part_of_one_who_has_fifty() {
 #[test]
 fn who_has_one_request_outstanding_has_the_part_of_one_who_has_two_hundred() {
     // Most of the two hundred are stalled, and their servers probe the closed windows, many at once: a far queue of 25
-    // packets that is as long as otherwise drops a tenth of all, and the single connection has 0.43 of its part.
+    // packets with the usual target length drops a tenth of all packets, and the single connection has 0.43 of its part.
     for round_trip_ms in [10, 20, 40, 100] {
         near(beside(200, None, "\"1GB\"", round_trip_ms).0, 1.0, 0.1);
     }
@@ -208,14 +208,14 @@ fn uploads_do_not_make_the_downlink_seem_slower() {
     let adsl = Bed { down: "4Mbps", buffer_packets: 50, link, round_trip_ms: 40, stop_s: 120, ..BED };
     let without = Bed { classes: &[downloads], ..adsl }.run("grants", 1);
     let both = [downloads, uploads];
-    // Nobody paces: acknowledgements wait in the uplink's queue beside uploads, under any policy. So the ordinary gateway
-    // is what to compare with.
+    // No pacing: acknowledgements wait in the uplink's queue behind uploads, under any policy. The comparison is therefore
+    // with the ordinary gateway.
     let unpaced = Bed { classes: &both, ..adsl };
     let (ordinary, grants) = (unpaced.run("none", 1), unpaced.run("grants", 1));
     let down = |got: &Got| got.class(0, 20);
     assert!(down(&grants) >= 0.85 * down(&ordinary), "{} of {}", down(&grants), down(&ordinary));
     grants.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, grants.goodput_bps, 0.15));
-    // Paced, the downlink keeps what it has without uploads; as beside the kernel's TCP (`gateway_hazards.rs`).
+    // Paced, the downlink keeps its rate without uploads, just as with the kernel's TCP (`gateway_hazards.rs`).
     let access = "tells_length = false\nuplink = \"512kbps\"";
     let paced = Bed { access, ..unpaced }.run("grants", 1);
     println!("{} unpaced, {} paced, {} without uploads", down(&grants), down(&paced), down(&without));
@@ -237,7 +237,7 @@ fn every_response_ends_though_the_far_buffer_and_windows_are_small() {
                 assert_eq!(got.access().open, 0, "{gateway}: {buffer_packets} packets, {window}, {round_trip_ms} ms");
                 got.access().exchanges.iter().filter_map(|one| one.took()).max().unwrap().as_secs_f64()
             });
-            // With eight packets before a link 200 ms long: 2.2 was seen.
+            // With eight packets of queue and a round trip of 200 ms: 2.2 was observed.
             assert!(
                 grants <= 2.5 * ordinary,
                 "{buffer_packets}, {window}, {round_trip_ms} ms: {grants} s, {ordinary} s"
@@ -246,7 +246,7 @@ fn every_response_ends_though_the_far_buffer_and_windows_are_small() {
     }
 }
 
-/// How long five newcomers among 200 users waited for their first 20 kB, in the mean and at most, in seconds.
+/// How long five new users among 200 waited for their first 20 kB, on average and at most, in seconds.
 fn newcomers(gateway: &str, class: &str, access: &str, seed: u64) -> (f64, f64) {
     let new = format!("rate = \"0.2/s\", size = \"20kB\"{class}");
     let classes = [("bulk", 1.0, 200, ENDLESS), ("new", 1.0, 5, new.as_str())];
@@ -271,11 +271,11 @@ fn a_newcomer_among_two_hundred_has_a_small_page_soon() {
             let (_, longest) = newcomers("grants", ", class = \"bulk\"", access, seed);
             assert!(longest < 1.0, "of the same class, {access}: {longest} s");
         }
-        // Users of a class with few of them have to wait for its part: a 201st of the link.
+        // Users of a small class have to wait for its part: a 201st of the link.
         let (told, _) = newcomers("grants", "", "tells_length = true", seed);
         assert!(told <= 1.3 * ordinary, "of another class: {told} s, without scheduling {ordinary} s");
-        // A length that is not told costs more: 7.1 s on average with seed 1, where the ordinary gateway takes 1.9 s. The
-        // first of them is released within 3 ms and has its page after 5 s, when what waits for a turn is overdue.
+        // An unknown length costs more: 7.1 s on average with seed 1, against 1.9 s with the ordinary gateway. The first of
+        // them is released within 3 ms and has its page after 5 s, when queued requests are overdue.
         let (untold, _) = newcomers("grants", "", "tells_length = false", seed);
         assert!(untold <= 4.0 * ordinary, "length not told: {untold} s, without scheduling {ordinary} s");
     }

@@ -1,5 +1,5 @@
-//! Users behind a gateway as they are written: every key as it is meant, every mistake named, and nothing that makes the
-//! reader fail.
+//! Scenario files with users behind a gateway: every key has its intended effect, every mistake is reported, and nothing
+//! makes the reader fail.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_sched::{Nanos, Weight, units::Rate};
@@ -13,7 +13,7 @@ use crate::described::{
     Mistake, answer, any_value, check_mistakes, example, exchanged, parse, shipped, with_piece, with_value,
 };
 
-/// Every key of a gateway and its users; values that may be exchanged stand between signs.
+/// All keys of a gateway and its users; replaceable values are between signs.
 const WHOLE: &str = r#"
 name = "whole"
 [network]
@@ -150,7 +150,7 @@ fn every_key_is_read_as_it_is_meant() {
     assert_eq!((network.transfers(), network.is_endless()), (0, true));
 }
 
-/// The least network with a gateway; a line each, so that an error's line can be told.
+/// The smallest network with a gateway; one key per line, so that the line of an error can be checked.
 const LEAST: &str = r#"name = "least"
 [network]
 stop = "9s"
@@ -416,7 +416,7 @@ fn the_shipped_ones_are_three_classes_of_four_users_with_weights_4_2_1() {
         assert_eq!(classes, [(4.0, 4), (2.0, 4), (1.0, 4)], "{name}");
         let narrow = &network.links[network.watched];
         assert_eq!((narrow.rate.bps(), narrow.delay), (2e6, Nanos::from_millis(1)), "{name}");
-        // Servers are from 10 to 40 ms and from 100 to 250 ms away, there and back.
+        // Round trips to servers are from 10 to 40 ms and from 100 to 250 ms.
         for class in &network.traffic {
             let mut delays: Vec<u64> = class.from.iter().map(|&server| to_provider(&network, server)).collect();
             delays.sort_unstable();
@@ -425,7 +425,7 @@ fn the_shipped_ones_are_three_classes_of_four_users_with_weights_4_2_1() {
     }
 }
 
-/// How far it is from a server to the provider, in milliseconds.
+/// Delay from a server to the provider, in milliseconds.
 fn to_provider(network: &Network, server: usize) -> u64 {
     let provider = network.access.as_ref().unwrap().provider;
     let link = network.links.iter().find(|link| (link.from, link.to) == (server, provider));
@@ -461,13 +461,13 @@ fn hostile_text_gets_an_answer() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A good network with one of its values exchanged for something else.
+    /// A valid network with one of its values replaced.
     #[test]
     fn a_gateway_with_one_value_wrong(which in any::<prop::sample::Index>(), value in any_value()) {
         answer(&with_value(WHOLE, which, &value));
     }
 
-    /// A good network with a piece cut out and another put in.
+    /// A valid network with a piece replaced.
     #[test]
     fn a_gateway_with_a_piece_exchanged(
         at in any::<prop::sample::Index>(),
@@ -483,7 +483,7 @@ fn the_shipped_one_with_far_servers_has_a_narrow_uplink_and_uploads() {
     let network = parse(&shipped("access-far")).unwrap();
     let (down, up) = (&network.links[network.watched], &network.links[network.watched + 1]);
     assert_eq!((down.rate.bps(), up.rate.bps()), (4e6, 512e3));
-    // There and back, with the narrow link's 10 ms.
+    // Round trips, with the narrow link's 10 ms.
     let mut away: Vec<u64> =
         network.traffic.iter().map(|class| 2 * (to_provider(&network, class.from[0]) + 10)).collect();
     away.sort_unstable();

@@ -1,4 +1,4 @@
-//! Users who run TCP towards the gateway, and connections to servers that are used again or not and have TLS.
+//! Users who speak TCP with the gateway, and connections to servers with or without reuse and TLS.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use dovetail_sim::{
 use crate::described::{exchanged, parse};
 use crate::watch::{Run, run_access};
 
-/// One user, one server, and nothing else: a byte takes a microsecond on every link.
+/// One user, one server, and no other traffic: a byte takes a microsecond on every link.
 const EMPTY: &str = r#"name = "empty"
 seed = 3
 [network]
@@ -52,7 +52,7 @@ fn access(run: &Run) -> &AccessOutcome {
     run.outcome.access.as_ref().unwrap()
 }
 
-/// What every request took, in microseconds, and how long before it the last one had ended.
+/// The duration of every request, in microseconds, and the time since the end of the previous one.
 fn took(run: &Run) -> Vec<(u64, Option<Nanos>)> {
     let mut last: Option<Nanos> = None;
     let of = |one: &Exchange| {
@@ -72,15 +72,15 @@ const RESPONSE: u64 = ACK + 330 + 1000;
 const LAN: u64 = 1000;
 const WAN: u64 = 2000 + 5000;
 
-/// SYN and its answer between user and gateway, and the acknowledgement that leaves before the request.
+/// SYN and SYN-ACK between user and gateway, and the acknowledgement that is sent before the request.
 const LAN_HANDSHAKE: u64 = 2 * (SYN + LAN) + ACK;
-/// SYN and its answer between gateway and server, and two acknowledgements that something waits for: that of the handshake,
-/// and that of the first segment, which a server sends at once and before it answers. Later ones come with answers.
+/// SYN and SYN-ACK between gateway and server, and two acknowledgements that delay other packets: that of the handshake, and
+/// that of the first segment, which a server sends at once and before its response. Later ones are piggybacked on responses.
 const WAN_HANDSHAKE: u64 = 2 * (2 * SYN + WAN) + 2 * ACK;
 /// The request and its response, both over the user's link and the two to the server.
 const EXCHANGE: u64 = (REQUEST + LAN) + (2 * REQUEST + WAN) + (2 * RESPONSE + WAN) + (RESPONSE + LAN);
 /// A ClientHello of 517 bytes, and an answer of 4,000 in three packets: the second waits for the first at the second link,
-/// and the third for the second. The gateway acknowledges it at once, and what it sends next is behind that.
+/// and the third for the second. The gateway acknowledges it at once, and what it sends next follows that.
 const HELLO: u64 = ACK + 2 * (ACK + 517) + WAN + 3 * 1500 + (ACK + 4000 - 2 * 1460) + WAN;
 /// TLS 1.2's second round trip.
 const FINISHED: u64 = 2 * (ACK + 126) + WAN + 2 * (ACK + 51) + WAN;
@@ -149,7 +149,7 @@ fn a_handshake_s_packets_are_the_request_s_own_and_its_rest_is_the_server_s() {
     assert_eq!(longer(|told| told.own[0]), 4120);
     assert_eq!(longer(|told| told.causes[SERVER]), HELLO - 4120);
     assert_eq!(longer(|told| told.latency), HELLO);
-    // Between user and gateway there is the handshake, the request and the response, and nothing of it is on its way.
+    // Between user and gateway there are the handshake, the request and the response, and none of these is on its way.
     assert_eq!(without.causes[USER_SIDE].0 / 1000, LAN_HANDSHAKE + (REQUEST + LAN) + (RESPONSE + LAN));
     let over_packets = EMPTY.replace("[access.users]\nUSERS\n", "").replace("SERVERS", "");
     let (over_packets, _) = first(&parse(&over_packets).unwrap(), "none");
@@ -163,7 +163,8 @@ fn a_handshake_s_packets_are_the_request_s_own_and_its_rest_is_the_server_s() {
 fn a_slow_user_s_response_waits_on_the_users_side() {
     let network = slow_network("[access.users]\n");
     let (told, took) = first(&network, "none");
-    // The watched link is ten times as fast, so a tenth is its own; after the last byte is read a buffer is on its way.
+    // The watched link is ten times as fast, so a tenth is its own; after the last byte is read, a buffer is still on its
+    // way.
     let side = told.causes[USER_SIDE].0 as f64 / took as f64;
     assert!((0.85..0.95).contains(&side), "{side}");
 }
@@ -191,7 +192,7 @@ fn slow(users: &str) -> Run {
     run_access(&slow_network(users), "none")
 }
 
-/// By how much the watched link was ahead of the user at the end of any second, in bytes with headers.
+/// The watched link's largest lead over the user at the end of any second, in bytes with headers.
 fn lead(run: &Run) -> u64 {
     let of = &access(run).classes[0];
     let mut had = 0;
@@ -217,11 +218,11 @@ fn what_the_gateway_holds_for_a_slow_user_is_bounded() {
         assert!((least..1.02 * least + 0.1).contains(&seconds), "{seconds} s for {least}");
         let most = access(&run).most_held_bytes;
         assert!((buffer - 2 * 1460..=buffer).contains(&most), "{most} of {buffer}");
-        // The window of the connection to the server holds the rest back: 256 KiB of payload, and some in flight.
+        // The rest is held back by the window of the connection to the server: 256 KiB of payload, and some in flight.
         let lead = lead(&run);
         assert!(lead < (buffer + 262_144) * 1500 / 1460 + 60_000, "{lead}");
     }
-    // Without TCP it is the user's own network that holds it all.
+    // Without TCP all of it is queued in the user's own network.
     let run = slow("");
     assert_eq!((access(&run).most_held_bytes, access(&run).users_dialled), (0, 0));
     assert!(lead(&run) > 1_500_000, "{}", lead(&run));
@@ -335,6 +336,6 @@ fn a_user_has_no_more_requests_at_the_gateway_than_connections() {
         });
         assert_eq!(most.max(), Some(2), "user {user}");
     }
-    // Two connections each are enough for all requests, since they are used again.
+    // Two connections each suffice for all requests, since they are reused.
     assert_eq!(access(&run).users_dialled, 8);
 }

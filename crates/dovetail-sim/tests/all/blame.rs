@@ -1,4 +1,4 @@
-//! Where packets' time went, against a replay of the records that integrates over every pair of packets.
+//! Attribution of packets' waiting time, checked by a replay of the records that integrates over every pair of packets.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::support::{
     events::{Job, one_after_another},
 };
 
-/// One packet's parts, as they were told.
+/// One packet's parts, as reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told {
     latency: u64,
@@ -58,12 +58,12 @@ fn run(
     Run { seen, told: told.collect(), ended, explanation }
 }
 
-/// For how long the two spans overlap.
+/// Duration of the overlap of two spans.
 fn overlap(one: (Nanos, Nanos), other: (Nanos, Nanos)) -> u64 {
     one.1.min(other.1).0.saturating_sub(one.0.max(other.0).0)
 }
 
-/// What a packet waited for, by the other packets' times on the resources: for each flow, stalled, and in all.
+/// What a packet waited for, computed from the other packets' times on the resources: per flow, stalled, and in total.
 fn replay(of: &(Packet, Passage), sent: &[(Packet, Passage)]) -> (BTreeMap<u32, u64>, u64, u64) {
     let (packet, passage) = of;
     let (mut behind, mut stalled, mut waited) = (BTreeMap::new(), 0, 0);
@@ -141,7 +141,7 @@ proptest! {
                     }
                 }
             }
-            // The sums over all packets are at 0, where no flow has its column.
+            // The sums over all packets are in row 0, where no flow has its column.
             let rows = [&explanation.selected].into_iter().chain(&explanation.rows[1..]);
             for (row, sum) in rows.zip(&sums) {
                 let figures = |row: &Row| (row.packets, row.latency_nanos, row.same_flow_nanos, causes(row));
@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// What a row's packets waited for, columns of nothing left out.
+/// What a row's packets waited for, without zero columns.
 fn causes(row: &Row) -> Vec<(usize, u128)> {
     row.causes_nanos.iter().copied().enumerate().filter(|(_, nanos)| *nanos > 0).collect()
 }
@@ -196,13 +196,13 @@ fn without_waiting_between_resources_the_first_one_stalls_for_the_second() {
 
 #[test]
 fn a_full_buffer_blocks_the_first_resource() {
-    // With no place between them 1 leaves the CPU at 6; 2 waits for it from 2 to 6.
+    // Without a buffer between them, 1 leaves the CPU at 6; 2 waits for it from 2 to 6.
     let jobs = [job(0, 0, &[1, 5]), job(0, 1, &[1, 5]), job(2, 2, &[1, 5])];
     let run = under("fifo", &jobs, PipelineMode::Buffer(0));
     let told = &run.told[&2];
     // On the CPU from 6 to 7, then behind 1's packet on the link from 7 to 11, which began there at 6.
     assert_eq!((told.latency, told.causes[STALLED], behind(&run, 2, 1), behind(&run, 2, 0)), (14, 4, 4, 0));
-    // 1 itself has ended on the CPU at 2 and waits there until 6 for the link, which serves 0.
+    // 1 itself ended on the CPU at 2 and waits there until 6 for the link, which serves 0.
     assert_eq!((behind(&run, 1, 0), run.told[&1].causes[STALLED]), (1 + 4, 0));
 }
 
@@ -240,7 +240,7 @@ fn a_packet_that_starves_is_left() {
     );
 }
 
-/// Blame is an observer that can be boxed beside others.
+/// Blame can be boxed together with other observers.
 #[test]
 fn blame_watches_beside_other_observers() {
     fn observer<O: Observer>(_: &O) {}
@@ -260,7 +260,8 @@ fn the_slowest_are_as_many_as_are_wanted_and_the_slowest() {
     assert_eq!(blame.finish().slowest, all[..7]);
 }
 
-/// More than is remembered at once, with a slow packet long ago: what it waited for is found out before it is forgotten.
+/// More history than is kept at once, with an early slow packet: what it waited for is computed before its history is
+/// discarded.
 #[test]
 fn what_is_long_ago_is_not_lost() {
     let early = [job(0, 0, &[1_000_000]), job(1, 1, &[10])];

@@ -1,5 +1,5 @@
-//! Where the time of users' requests went, against a replay of what the watched link's observer saw and of what became of
-//! the requests.
+//! Attribution of the time of users' requests, checked by a replay of the watched link's packets and of the requests'
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::{
     watch::{Watch, run_access},
 };
 
-/// Two classes of two users, each with a server of their own, and a call, over 2 Mbit/s. Windows are short and the buffer
-/// holds them all.
+/// Two classes of two users, each with a separate server, and a call, over 2 Mbit/s. Windows are short and the buffer has
+/// room for all of them.
 const BED: &str = r#"name = "bed"
 seed = 1
 [network]
@@ -111,7 +111,7 @@ fn sum(told: &SlowPacket) -> u64 {
     told.own[0].0 + told.same_flow.0 + told.causes.iter().map(|cause| cause.0).sum::<u64>()
 }
 
-/// What is true of every run: all that ended is divided without remainder, and counted where it belongs.
+/// Invariants of every run: all requests that ended are divided without remainder, and counted in the right rows.
 fn check(run: &Run, at: &str) {
     let (exchanges, explanation) = (&run.access().exchanges, &run.explanation);
     let ended: Vec<_> = exchanges.iter().filter_map(Exchange::took).collect();
@@ -164,7 +164,7 @@ fn watching_changes_nothing() {
     }
 }
 
-/// Spans of time, in nanoseconds, in order and apart.
+/// Spans of time, in nanoseconds, ordered and disjoint.
 #[derive(Debug, Clone, Default)]
 struct Spans(Vec<(u64, u64)>);
 
@@ -211,7 +211,7 @@ impl Spans {
     }
 }
 
-/// A packet at the link: whose it is, its flow, how long, when it came, and when it was on it.
+/// A packet at the link: its owner, its flow, its length, its arrival, and its transmission.
 #[derive(Debug, Clone)]
 struct Stay {
     whose: String,
@@ -222,7 +222,7 @@ struct Stay {
 }
 
 fn stays(watch: &Watch) -> Vec<Stay> {
-    // Flows are numbered as they appear while none is forgotten.
+    // Flows are numbered in order of appearance as long as none is forgotten.
     let whose = |flow: FlowId| {
         let (label, class, _) = &watch.appeared[flow.index()];
         if label.contains(":7>") { "probes".to_owned() } else { class.clone() }
@@ -237,12 +237,12 @@ fn stays(watch: &Watch) -> Vec<Stay> {
     watch.sent.iter().map(stay).collect()
 }
 
-/// A request's parts as a replay finds them, where nothing is dropped and the gateway reads what comes.
+/// A request's parts according to a replay, if nothing is dropped and the gateway reads everything that arrives.
 fn replay(one: &Exchange, whose: &str, stays: &[Stay]) -> BTreeMap<String, u64> {
     let life = (one.wanted.0, one.ended.expect("it ended").0);
     let (arrived, released) = (one.arrived.expect("it arrived").0, one.released.expect("it was released").0);
     let answered = (released, life.1);
-    // Its connection is the one that carries most while it is out.
+    // Its connection is the one that carries the most in the meantime.
     let mut bytes: BTreeMap<FlowId, u64> = BTreeMap::new();
     for stay in stays.iter().filter(|stay| stay.whose == whose && (answered.0..=answered.1).contains(&stay.came.0)) {
         *bytes.entry(stay.flow).or_default() += u64::from(stay.bytes);
@@ -262,7 +262,7 @@ fn replay(one: &Exchange, whose: &str, stays: &[Stay]) -> BTreeMap<String, u64> 
         held -= before_link;
         pace -= at_gateway;
     }
-    // While it is queued its connection carries what is left of the request before it.
+    // While it is queued its connection carries the rest of the previous request.
     let before = Spans::of(own_packets().map(|stay| stay.on_link), (arrived, released)).nanos();
     *parts.get_mut(whose).expect("its user's") += before;
     pace -= before;
@@ -277,7 +277,7 @@ fn replay(one: &Exchange, whose: &str, stays: &[Stay]) -> BTreeMap<String, u64> 
     parts
 }
 
-/// The parts that were told, by the same names.
+/// The reported parts, by the same names.
 fn told(of: &SlowPacket, explanation: &Explanation) -> BTreeMap<String, u64> {
     let mut parts: BTreeMap<String, u64> = [
         ("own", of.own[0]),
@@ -305,12 +305,12 @@ fn a_request_s_parts_are_what_a_replay_of_the_link_finds() {
         ("msf-rs", "each = 1"),
         ("drr", "each = 1"),
         ("ingress", "each = 1"),
-        // With its lead, turns come one after another here, and none waits for the pace.
+        // Because of its lead, requests are released one after another here, and none waits for the pace.
         ("grants", "each = 1"),
         ("grants:lead=0", "each = 1"),
         ("delay-pools", "each = 1"),
     ] {
-        // The replay knows of no losses, nor of segments that are sent again although they were not lost.
+        // The replay does not handle losses or spurious retransmissions.
         let patient = exchanged(&bed(asks), "window = \"16kB\"", "window = \"16kB\"\ntransport = \"2005\"");
         let network = parse(&patient).expect("a network");
         let run = run(&network, gateway, Selection::All);
@@ -329,7 +329,7 @@ fn a_request_s_parts_are_what_a_replay_of_the_link_finds() {
             if reads_all {
                 assert_eq!(told, found, "{at}");
             } else {
-                // When something waits to be read is not seen from outside.
+                // When data is available to read cannot be observed from outside.
                 for name in ["own", "server", "held"] {
                     assert_eq!(told[name], found[name], "{at}: {name}");
                 }

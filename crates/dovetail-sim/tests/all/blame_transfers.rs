@@ -1,4 +1,4 @@
-//! Where transfers' time went, against a replay of what the watched link's observer saw.
+//! Attribution of transfers' time, checked by a replay of the watched link's packets.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use dovetail_sim::{
 
 use crate::dumbbell::{dumbbell, traffic};
 
-/// When a packet was before the link, and when on it, unless it was dropped.
+/// When a packet was queued at the link, and when it was sent, unless it was dropped.
 #[derive(Debug, Clone, Copy)]
 struct Stay {
     came: Nanos,
@@ -20,7 +20,7 @@ struct Stay {
     on_link: Option<(Nanos, Nanos)>,
 }
 
-/// Packets by flow, and each flow's class; flows in the order in which they came.
+/// Packets by flow, and each flow's class; flows in order of appearance.
 #[derive(Default)]
 struct Stays {
     classes: Vec<String>,
@@ -50,7 +50,7 @@ impl Observer for Stays {
     }
 }
 
-/// Transfers of two kinds and a connection without an end, over a link with a small buffer.
+/// Transfers of two kinds and an unlimited connection, over a link with a small buffer.
 fn network() -> Network {
     let transfers = |name: &str, size| {
         let kind = Kind::Transfers { count: 40, size, unit_bytes: 1000, arrivals: Arrivals::PerSecond(4.0) };
@@ -117,7 +117,7 @@ fn a_transfer_s_parts_are_what_a_replay_of_the_link_finds() {
             assert_eq!(told.latency.0, life.1 - life.0);
             let sum = told.own[0].0 + told.causes.iter().map(|cause| cause.0).sum::<u64>();
             assert_eq!(sum, told.latency.0, "{policy}: transfer {}", told.packet);
-            // Its flow: the transfers of its class came to the link in the order in which they began.
+            // Its flow: the transfers of its class reached the link in the order in which they began.
             let same = |at: &usize| stays.classes[*at] == network.traffic[transfer.traffic].name;
             let rank =
                 outcome.transfers[..told.packet as usize].iter().filter(|t| t.traffic == transfer.traffic).count();
@@ -142,7 +142,8 @@ fn a_transfer_s_parts_are_what_a_replay_of_the_link_finds() {
                 waited -= behind;
             }
             assert_eq!((told.causes[HELD].0, told.causes[STALLED].0), (waited, 0), "{policy}: {}", told.packet);
-            // Only who lost a packet recovers, and even alone it takes a handshake and a half through the network.
+            // Only a transfer that lost a packet recovers, and even alone it takes one and a half round trips through the
+            // network.
             let lost = stays.stays[flow].iter().any(|stay| stay.on_link.is_none());
             assert!(lost || told.causes[RECOVERING] == Nanos::ZERO, "{policy}: transfer {}", told.packet);
             assert!(told.causes[ON_ITS_WAY] >= Nanos::from_millis(100), "{policy}: transfer {}", told.packet);

@@ -1,4 +1,4 @@
-//! Every integration test of the crate that needs no kernel, as one program.
+//! All integration tests of the crate that do not need a kernel, as one program.
 
 mod described;
 mod dumbbell;

@@ -1,4 +1,4 @@
-//! Every figure recomputed the slow way from what the records hold.
+//! Every figure recomputed from the records in a straightforward way.
 
 use crate::support::{
     Listed, Seen,
@@ -96,7 +96,7 @@ fn dropped_packets_are_nobodys_service() {
     assert_eq!(summary.makespan, Nanos(15));
 }
 
-/// Of a scenario in an open loop, whose flows share a small buffer, with meters that `make` has changed.
+/// Figures of an open-loop scenario whose flows share a small buffer, with meters modified by `make`.
 fn figures(policy: &str, mode: PipelineMode, with_cpu: bool, make: impl FnOnce(Meters) -> Meters) -> Summary {
     let (cpu, cost) = if with_cpu { ("[[resource]]\nname = \"cpu\"", "cpu = \"900ns*bytes\"") } else { ("", "") };
     let text = format!(

@@ -1,4 +1,4 @@
-//! Networks: what a real TCP does over links whose arithmetic is known.
+//! Networks: behaviour of a real TCP over links whose timing can be computed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,12 +11,12 @@ use dovetail_sim::{
 use crate::dumbbell::{dumbbell, traffic};
 use crate::watch::run;
 
-/// UDP packets of 1,000 bytes; host 0 needs 0.8 ms for one.
+/// UDP packets of 1,000 bytes; host 0 takes 0.8 ms for one.
 fn every(gap: Nanos) -> Kind {
     Kind::Datagrams(Datagrams { bytes: 1000, gap, random: false, on_off: None, flow_each: false })
 }
 
-/// From host 0 to its sink over a link of 4 Mbit/s, which needs 2 ms for a packet.
+/// From host 0 to its sink over a link of 4 Mbit/s, which takes 2 ms for a packet.
 fn udp(gap: Nanos, packets: u64) -> Network {
     let traffic = Traffic { stop: Nanos(gap.0 * packets), ..traffic(1, every(gap)) };
     Network { stop_at: Some(Nanos::from_secs(3)), ..dumbbell(1, 4.0, 10_000, vec![traffic]) }
@@ -28,7 +28,7 @@ fn a_segment_takes_a_handshake_and_half_a_round_trip() {
     let kind = Kind::Transfers { count: 1, size: Size::Fixed(1), unit_bytes: 1000, arrivals: Arrivals::Together };
     let outcome = run(&dumbbell(1, 3.0, 50, vec![traffic(1, kind)]), "fifo").outcome;
     let took = outcome.transfers[0].took().unwrap().as_secs_f64();
-    // 10 + 30 + 10 ms each way; what TCP's options add to the handshake is under a millisecond.
+    // 10 + 30 + 10 ms each way; TCP's options add less than a millisecond to the handshake.
     let data = 1040.0 * 8.0 * (2.0 / 10e6 + 1.0 / 3e6);
     assert!((0.150 + data..0.151 + data).contains(&took), "{took}");
 }
@@ -38,7 +38,7 @@ fn a_constant_rate_keeps_its_times_over_idle_links() {
     let run = run(&udp(Nanos::from_millis(10), 100), "fifo");
     assert_eq!(run.watch.sent.len(), 100);
     for (number, sent) in (0..).zip(&run.watch.sent) {
-        // 0.8 ms on the access link and its 10 ms; nobody is in front.
+        // 0.8 ms on the access link and its 10 ms; no packet is ahead of it.
         let at = Nanos::from_micros(10_000 * number + 10_800);
         assert_eq!((sent.handle, sent.bytes, sent.arrival), (number, 1000, at));
         assert_eq!((sent.begun, sent.ends), (at, at + Nanos::from_millis(2)));
@@ -50,7 +50,7 @@ fn a_constant_rate_keeps_its_times_over_idle_links() {
 
 #[test]
 fn a_queue_drains_at_the_links_rate() {
-    // Every millisecond, onto a link that needs two.
+    // Every millisecond, onto a link that takes two.
     let run = run(&udp(Nanos::from_millis(1), 500), "fifo");
     for (number, sent) in (0..500).zip(&run.watch.sent) {
         let begun = Nanos::from_micros(2000 * number + 10_800);
@@ -60,7 +60,7 @@ fn a_queue_drains_at_the_links_rate() {
     assert_eq!((run.outcome.link.sent, run.outcome.link.dropped, run.outcome.link.left), (500, 0, 0));
 }
 
-/// A packet every millisecond onto a link that needs two: number n, counted from 0, takes 2 + n ms.
+/// A packet every millisecond onto a link that takes two: number n, counted from 0, takes 2 + n ms.
 #[test]
 fn a_streams_time_at_the_link_is_its_waiting_and_its_bits() {
     let run = run(&udp(Nanos::from_millis(1), 500), "fifo");
@@ -84,7 +84,7 @@ fn what_still_waits_at_the_end_is_left() {
 #[test]
 fn a_buffer_drops_exactly_the_overflow_of_a_burst() {
     for buffer in [1u32, 7, 39, 48, 49, 60] {
-        // 50 packets in 50 ns, at the host's own link: one is on the transmitter, so many wait.
+        // 50 packets in 50 ns, at the host's own link: one is being sent, `limit` wait.
         let mut network = udp(Nanos(1), 50);
         network.watched = 2;
         network.links[2].limits.packets = Some(buffer);
@@ -119,7 +119,7 @@ fn weights_reach_the_scheduler() {
     }
 }
 
-/// What fits into a long-lived connection's socket is still sent after its traffic's end, no more.
+/// What fits into a long-lived connection's socket is still sent after its traffic's end, but no more.
 #[test]
 fn a_long_lived_connection_stops_with_its_traffic() {
     let stopped = Traffic { stop: Nanos::from_secs(5), ..traffic(1, Kind::LongLived(1)) };

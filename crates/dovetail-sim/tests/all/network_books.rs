@@ -1,4 +1,4 @@
-//! What holds of every run: nothing is lost unaccounted, every byte comes through, and the transmitter never rests.
+//! Invariants of every run: nothing is lost unaccounted, every byte is delivered, and the transmitter never idles.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use crate::dumbbell::{dumbbell, traffic};
 use crate::recorded::delivered;
 use crate::watch::{Run, check_books, run};
 
-/// Web-like transfers, a long-lived connection and a UDP flow that comes and goes, over a small buffer.
+/// Web-like transfers, a long-lived connection and an on-off UDP flow, over a small buffer.
 fn mixed(congestion: Congestion) -> Network {
     let web = Kind::Transfers {
         count: 60,
@@ -74,7 +74,7 @@ fn books_balance_under_every_policy() {
     }
 }
 
-/// Who begins when, with how much, between whom: all but what became of it.
+/// Which transfers begin when, their sizes and hosts: everything except the results.
 fn arrivals(run: &Run) -> (Vec<(usize, u64, Nanos)>, BTreeSet<String>) {
     let transfers = run.outcome.transfers.iter();
     let transfers = transfers.map(|transfer| (transfer.traffic, transfer.bytes, transfer.begun)).collect();
@@ -94,7 +94,7 @@ fn every_policy_meets_the_same_arrivals() {
     assert!(elsewhere.0 != expected.0 && elsewhere.1 != expected.1, "another seed draws others");
 }
 
-/// A flood from ever new addresses over a link that tells few flows apart, beside transfers.
+/// A flood from ever new addresses over a link that distinguishes few flows, together with transfers.
 fn flooded(flows: u32, gap: Nanos) -> Network {
     let web =
         Kind::Transfers { count: 20, size: Size::Fixed(20), unit_bytes: 1000, arrivals: Arrivals::PerSecond(4.0) };
@@ -108,13 +108,13 @@ fn flooded(flows: u32, gap: Nanos) -> Network {
 
 #[test]
 fn a_flood_evicts_flows_and_nothing_goes_unaccounted() {
-    // 500 packets a second at 100 bytes: 0.4 of 3 Mbit/s, so that queues are short and idle flows can go.
+    // 500 packets a second at 100 bytes: 0.4 of 3 Mbit/s, so that queues are short and idle flows can be evicted.
     for policy in ["fifo", "drr", "sfq", "wfq"] {
         let run = run(&flooded(64, Nanos::from_millis(2)), policy);
         check_books(&run).unwrap();
         let ids: BTreeSet<_> = run.watch.sent.iter().map(|sent| sent.flow).collect();
         assert!(ids.iter().all(|flow| flow.0 < 64), "{policy}: a flow beyond the bound");
-        // All of 10,000 appear, and all but those in the table have left it before their time.
+        // All of 10,000 appear, and all but those in the table were evicted before their timeout.
         let appeared = run.watch.appeared.len() as u64;
         assert!(appeared >= 9_900, "{policy}: {appeared}");
         assert_eq!(run.outcome.evicted_flows, appeared - 64, "{policy}");
@@ -122,7 +122,7 @@ fn a_flood_evicts_flows_and_nothing_goes_unaccounted() {
     }
 }
 
-/// Where all flows that fit have packets waiting, packets of others are dropped and counted.
+/// If all flows that fit are backlogged, packets of others are dropped and counted.
 #[test]
 fn a_flood_that_cannot_be_told_apart_is_counted() {
     let run = run(&flooded(8, Nanos::from_micros(200)), "drr");
@@ -131,7 +131,7 @@ fn a_flood_that_cannot_be_told_apart_is_counted() {
     assert!(run.watch.sent.iter().all(|sent| sent.flow.0 < 8));
 }
 
-/// A tree of routers and hosts: node n > 0 hangs at one before it, and what crosses is drawn from them.
+/// A tree of routers and hosts: node n > 0 is attached to an earlier one, with random traffic between them.
 fn tree() -> impl Strategy<Value = (Network, &'static str)> {
     let parents = prop::collection::vec(any::<prop::sample::Index>(), 2..7);
     let links = prop::collection::vec((0.2f64..20.0, 0u64..40, 2u32..12), 12);

@@ -1,4 +1,4 @@
-//! The capture of the watched link, and runs that are equal to the byte.
+//! The capture of the watched link, and byte-identical runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,7 +34,7 @@ fn digest(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Sums of what the run says of transfers and streams, and of its capture.
+/// Digests of the run's transfers and streams, and of its capture.
 fn digests(run: &Run) -> [u32; 2] {
     [digest(lines(&run.outcome).as_bytes()), digest(&run.capture)]
 }
@@ -52,7 +52,7 @@ fn equal_seeds_give_equal_runs_and_others_others() {
     }
 }
 
-/// Pins the runs: they change with the transport, and with what the network does on purpose.
+/// Pins the runs: they change with the transport, and with intended changes of the network.
 #[test]
 fn golden() {
     let of = |congestion| digests(&run(&small(congestion), "drr"));
@@ -82,13 +82,13 @@ fn the_projects_reader_reads_it() {
     for sent in &run.watch.sent {
         let arrival = capture.next().unwrap().unwrap();
         assert_eq!((arrival.at, arrival.bytes), (sent.begun - first, sent.bytes));
-        // An id may come again here once a flow is forgotten, but never twice at a time: 60 s are too few for that.
+        // An id may be reused here once a flow is forgotten, but never twice at a time: 60 s are too few for that.
         assert_eq!(*flows.entry(sent.flow).or_insert(arrival.flow), arrival.flow);
     }
     assert!(capture.next().unwrap().is_none() && capture.notices().is_empty(), "{:?}", capture.notices());
 }
 
-/// The internet checksum of words (RFC 1071): 0xffff over what has its right one.
+/// The internet checksum of words (RFC 1071): 0xffff over data with a correct checksum.
 fn sum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word.get(1).copied().unwrap_or(0))).sum();
@@ -96,7 +96,7 @@ fn sum(parts: &[&[u8]]) -> u16 {
     ((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// Kinds of the options of a TCP header, and their values' lengths; the padding aside.
+/// Kinds of the options of a TCP header, and their values' lengths, without padding.
 fn options(mut bytes: &[u8]) -> Vec<(u8, usize)> {
     let mut found = Vec::new();
     while let [kind, rest @ ..] = bytes {
@@ -113,7 +113,7 @@ fn options(mut bytes: &[u8]) -> Vec<(u8, usize)> {
     found
 }
 
-/// By hand, from the octets: the writer's own library finds its own errors right.
+/// By hand, from the octets: the writer's own library would accept its own errors.
 #[test]
 fn headers_are_right_octet_by_octet() {
     // Data one way, acknowledgements the other.
@@ -145,7 +145,7 @@ fn headers_are_right_octet_by_octet() {
     assert!(syns > 20 && blocks > 20, "{syns} {blocks}");
 }
 
-/// Its own reader of checksums and options, which nothing here has written.
+/// An independent reader of checksums and options.
 #[test]
 fn tshark_finds_checksums_and_options_right() {
     const FIELDS: [&str; 6] = [
@@ -187,7 +187,7 @@ fn tshark_finds_checksums_and_options_right() {
             assert_eq!(from.len(), to.len(), "{line}");
             for (at, (from, to)) in from.iter().zip(&to).enumerate() {
                 let length = to.wrapping_sub(*from);
-                // The first may report what came twice.
+                // The first may report a duplicate.
                 let is_ahead = acknowledged.is_some_and(|all| from.wrapping_sub(all) < 1 << 20);
                 assert!((1..1 << 20).contains(&length) && (at == 0 || is_ahead), "{line}");
                 blocks += 1;

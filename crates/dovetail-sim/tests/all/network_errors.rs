@@ -1,4 +1,4 @@
-//! Networks that contradict themselves are refused with a reason, and odd ones that do not are run.
+//! Inconsistent networks are rejected with a reason, and odd but consistent ones are run.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ fn one(kind: Kind) -> Network {
     Network { stop_at: Some(Nanos::from_secs(5)), ..dumbbell(1, 3.0, 20, vec![traffic(1, kind)]) }
 }
 
-/// Every one is refused, in words of which these are part.
+/// Each is rejected, with a message that contains these words.
 fn refused(cases: Vec<(&str, Network)>) {
     for (words, network) in cases {
         let error = simulate(&network, "fifo").expect_err(words).to_string();
@@ -160,7 +160,7 @@ fn extreme_links_do_not_panic() {
             for delay in delays {
                 for policy in ["fifo", "drr", "wfq", "sfq", "tradeoff"] {
                     let mut network = one(kind.clone());
-                    // At 10^15 bit/s and without delay, a connection makes a packet every few nanoseconds.
+                    // At 10^15 bit/s and without delay, a connection sends a packet every few nanoseconds.
                     let stop_at = if delay == Nanos::ZERO { Nanos::from_micros(10) } else { Nanos::from_secs(5) };
                     network.stop_at = Some(stop_at);
                     for link in &mut network.links {

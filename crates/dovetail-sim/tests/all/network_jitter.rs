@@ -1,4 +1,4 @@
-//! Hosts that take a moment to send.
+//! Hosts with jitter in sending.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use crate::dumbbell::{dumbbell, traffic};
 use crate::recorded::records;
 use crate::watch::{Run, check_books, run};
 
-/// One transfer of 300 packets, for which there is room.
+/// One transfer of 300 packets, for which the queue has room.
 fn one(jitter: Nanos) -> Network {
     let kind = Kind::Transfers { count: 1, size: Size::Fixed(300), unit_bytes: 1000, arrivals: Arrivals::Together };
     let mut network = dumbbell(1, 3.0, 1_000, vec![traffic(1, kind)]);
@@ -52,7 +52,7 @@ fn equal_seeds_are_equally_late() {
     assert_ne!(run(&network, "drr").capture, run(&other, "drr").capture);
 }
 
-/// Connections of a crowd that get no byte in the minute, and in its last 50 s, all of these seeds together.
+/// Connections of a crowd that receive no byte in the minute, and in its last 50 s, in total over these seeds.
 fn without_a_byte(crowd: &str, seeds: RangeInclusive<u64>, jitter: Nanos) -> [usize; 2] {
     let silent = |seed: u64| {
         let mut network = parse(crowd).unwrap();

@@ -1,4 +1,4 @@
-//! Queues that mark packets where they are long, instead of dropping them where they are full.
+//! Queues that mark packets when they are long, instead of dropping them when they are full.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use crate::watch::{Run, check_books, lines, run};
 const BUFFER: u32 = 100;
 const MARK: u32 = 20;
 
-/// Unlimited connections, and UDP in packets that come so far apart, for a minute.
+/// Unlimited connections, and UDP packets at this interval, for a minute.
 fn network(ecn: bool, mark: Option<u32>, connections: u32, udp_every: Nanos) -> Network {
     let datagrams = Datagrams { bytes: 500, gap: udp_every, random: true, on_off: None, flow_each: false };
     let udp = Traffic { name: "udp".into(), ..traffic(4, Kind::Datagrams(datagrams)) };
@@ -25,13 +25,14 @@ fn network(ecn: bool, mark: Option<u32>, connections: u32, udp_every: Nanos) -> 
     network
 }
 
-/// How many packets waited at the link, over time: each arrival finds those of before that have not begun to leave.
+/// Number of packets queued at the link over time: each arrival finds those that arrived before and have not started to
+/// leave.
 fn found(run: &Run) -> BTreeMap<u64, i64> {
     let arrivals = run.watch.arrived.iter().map(|(&handle, &at)| (at, 2, handle));
     let begins = run.watch.sent.iter().map(|sent| (sent.begun, 0, sent.handle));
     let drops = run.watch.dropped.iter().map(|&(handle, at)| (at, 3, handle));
     let mut events: Vec<_> = arrivals.chain(begins).chain(drops).collect();
-    // What arrives at an idle link begins at once, so it is its own arrival that comes first.
+    // A packet that arrives at an idle link starts at once, so its own arrival comes first.
     events.sort_by_key(|&(at, kind, handle)| {
         let is_at_once = kind == 0 && run.watch.arrived[&handle] == at;
         (at, if is_at_once { 4 } else { kind }, handle)
@@ -55,7 +56,7 @@ fn mean_found(run: &Run) -> f64 {
     late.iter().map(|(_, waiting)| *waiting as f64).sum::<f64>() / late.len() as f64
 }
 
-/// The congestion bits of each packet's IP header that left the link: protocol, and bits.
+/// Protocol and ECN bits of each packet's IP header that left the link.
 fn bits(run: &Run) -> Vec<(u8, u8)> {
     records(&run.capture).iter().map(|(_, bytes)| (bytes[9], bytes[1] & 3)).collect()
 }
@@ -74,14 +75,15 @@ fn marked_connections_lose_nothing_and_keep_the_queue_short() {
     let longest = found(&run).into_iter().filter(|(handle, _)| run.watch.arrived[handle] > Nanos::from_secs(10));
     assert!(longest.map(|(_, waiting)| waiting).max().unwrap() < 2 * i64::from(MARK));
     assert!((f64::from(MARK) * 0.4..f64::from(MARK) * 1.2).contains(&waiting), "{waiting}");
-    // And the link is as busy as without.
+    // The link is as busy as without marking.
     let plain = super::watch::run(&network(false, None, 4, Nanos::from_millis(100)), "fifo");
     println!("without: mean queue {:.1} packets, {} dropped", mean_found(&plain), plain.outcome.link.dropped);
     assert!(plain.outcome.link.dropped > 0 && mean_found(&plain) > 2.0 * waiting);
     assert!(run.outcome.link.sent as f64 > 0.97 * plain.outcome.link.sent as f64);
 }
 
-/// What marks is the queue at a packet's arrival: every packet that may be marked is where the queue is long, and none else.
+/// A packet is marked depending on the queue at its arrival: every packet that may be marked if the queue is long, and no
+/// other.
 #[test]
 fn a_packet_is_marked_if_it_finds_a_long_queue() {
     for policy in ["fifo", "drr"] {
@@ -90,7 +92,7 @@ fn a_packet_is_marked_if_it_finds_a_long_queue() {
         let mut seen = [0; 2];
         for (sent, (_, bits)) in run.watch.sent.iter().zip(bits(&run)) {
             let is_long = found[&sent.handle] >= i64::from(MARK);
-            // 2: may be marked; 0: may not, such as what is sent again.
+            // 2: may be marked; 0: may not, such as a retransmission.
             assert!(bits == 0 || (bits == 3) == is_long, "{policy}: {sent:?} found {}", found[&sent.handle]);
             seen[usize::from(is_long)] += u64::from(bits != 0);
         }

@@ -1,4 +1,4 @@
-//! Hosts that run QUIC: what their connections carry, how fast, and that a run is the same each time.
+//! Hosts that run QUIC: what their connections carry, how fast, and that runs are reproducible.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::recorded::records;
 use crate::watch::{Run, check_books, lines, run};
 
-/// A sender and a receiver, 10 Mbit/s and 20 ms each way, with this traffic and this long a queue.
+/// A sender and a receiver, 10 Mbit/s and 20 ms each way, with this traffic and this queue length.
 fn path(transport: &str, buffer: u32, traffic: &str) -> Result<Network, String> {
     let text = format!(
         r#"
@@ -86,10 +86,10 @@ fn what_it_waits_for_is_not_guessed() {
     assert!(matches!(&error, NetworkError::Network(why) if why.contains("TCP's sequence numbers")), "{error}");
 }
 
-/// The opener's ClientHello fills a datagram, and the listener's two flights of TLS come back, the second after the first.
-/// At once the opener acknowledges the first in another full datagram, which is still on the link when the second has
-/// come. Then it sends its Finished and 1,000 bytes in one packet. Three times 20 ms, then, and the bits of those packets
-/// that wait for one another.
+/// The opener's ClientHello fills a datagram, and the listener's two flights of TLS arrive, the second after the first. The
+/// opener acknowledges the first at once in another full datagram, which is still on the link when the second has arrived.
+/// Then it sends its Finished and 1,000 bytes in one packet. This takes three times 20 ms, and the transmission times of
+/// those packets that wait for each other.
 #[test]
 fn a_transfer_over_an_empty_network_takes_its_round_trips_and_its_bits() {
     let there = quic(33, "transfers = { count = 1, size = 1000 }");
@@ -100,7 +100,7 @@ fn a_transfer_over_an_empty_network_takes_its_round_trips_and_its_bits() {
         (bytes(&there)[..].try_into().unwrap(), bytes(&back)[..].try_into().unwrap());
     let [hello, first_ack, data, first, second]: [u32; 5] = [hello, first_ack, data, first, second];
     assert_eq!([hello, first, first_ack], [1500; 3]);
-    // TLS's 2,590 bytes in two datagrams, and 1,000 bytes and a Finished in one: with headers, seals and four more connection
+    // TLS's 2,590 bytes in two datagrams, and 1,000 bytes and a Finished in one: with headers, tags and four more connection
     // ids each, of 28 bytes.
     assert!((2590 + 112..2900).contains(&(first + second - 2 * 28)) && (1036 + 112..1250).contains(&(data - 28)));
     // 10 Mbit/s take 0.8 us for a byte.
@@ -117,8 +117,8 @@ fn a_transfer_over_an_empty_network_takes_its_round_trips_and_its_bits() {
     assert_eq!(back.outcome.transfers[0].took(), Some(took));
 }
 
-/// What a transfer without losses sends is what a load counts on, but for the handshake: two full packets before the data, and
-/// the one after it, if any.
+/// A transfer without losses sends what a load assumes, except for the handshake: two full packets before the data, and the
+/// one after it, if any.
 #[test]
 fn a_load_counts_the_packets_that_are_sent() {
     let network = quic(1000, "transfers = { count = 1, size = 1000000 }");
@@ -130,8 +130,8 @@ fn a_load_counts_the_packets_that_are_sent() {
     assert!((counted - 1_500..counted + 7_000).contains(&u64::from(sent)));
 }
 
-/// Both fill the link, for the queue is as long as what is in flight: what is left is the part of a packet that is the
-/// stream's, 1,440 bytes to TCP's 1,460, and what loss costs.
+/// Both fill the link, since the queue is as long as the bandwidth-delay product: the remaining difference is the payload of
+/// a packet, 1,440 bytes against TCP's 1,460, and the effect of losses.
 #[test]
 fn long_flows_get_what_tcp_gets() {
     let goodput = |network: &Network| {
@@ -159,7 +159,7 @@ fn a_flow_that_stops_sends_nothing_more() {
     assert_eq!(outcome.link.left, 0);
 }
 
-/// More connections than may be open at once come and go.
+/// More connections than may be open at once begin and end.
 #[test]
 fn connections_that_are_over_make_room() {
     let mut network = quic(1000, "transfers = { count = 17000, size = 1, rate = \"2000/s\" }");
@@ -171,7 +171,7 @@ fn connections_that_are_over_make_room() {
     assert!(outcome.transfers.iter().all(|transfer| transfer.ended.is_some()));
 }
 
-/// What the policy is for, over another protocol.
+/// The purpose of the policy, over another protocol.
 #[test]
 fn short_transfers_gain_from_a_policy() {
     let traffic = "size = { pareto = { shape = 0.9252, min = 1, max = 10000 } }, unit = 1000, load = 0.8";
@@ -210,14 +210,14 @@ fn equal_seeds_give_equal_runs_and_others_others() {
     assert!(first.capture != other.capture && lines(&first.outcome) != lines(&other.outcome));
 }
 
-/// Pins a run, so that every machine says whether its floats are the same. Another `quinn-proto` or `rand` may change it.
+/// Pins a run, to verify that floats are the same on every machine. Another `quinn-proto` or `rand` may change it.
 #[test]
 fn golden() {
     let run = run(&crowded(1), "drr");
     assert_eq!([digest(lines(&run.outcome).as_bytes()), digest(&run.capture)], [3_780_864_153, 2_601_853_945]);
 }
 
-/// The internet checksum of words (RFC 1071): 0xffff over what has its right one.
+/// The internet checksum of words (RFC 1071): 0xffff over data with a correct checksum.
 fn sum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum: u64 = words.map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0))).sum();
@@ -234,13 +234,13 @@ fn a_capture_has_whole_packets_of_quic() {
     for ((nanos, bytes), sent) in records.iter().zip(&run.watch.sent) {
         assert_eq!((*nanos, bytes.len() as u64), (sent.begun.0, u64::from(sent.bytes)));
         let (ip, udp) = bytes.split_at(20);
-        // IPv4, UDP, not ECN's; to port 443.
+        // IPv4, UDP, not ECN-capable; to port 443.
         assert_eq!((ip[0], ip[1], ip[9], &udp[2..4]), (0x45, 0, 17, &[1, 187][..]));
         assert_eq!(sum(&[ip]), 0xffff);
         let length = (udp.len() as u16).to_be_bytes();
         assert_eq!(udp[4..6], length);
         assert_eq!(sum(&[&ip[12..20], &[0, 17], &length, udp]), 0xffff);
-        // RFC 9000, section 17: a long header says its version, both have the fixed bit.
+        // RFC 9000, section 17: a long header contains its version, both kinds have the fixed bit.
         match udp[8] >> 6 {
             0b11 => {
                 assert_eq!(udp[9..13], [0, 0, 0, 1]);

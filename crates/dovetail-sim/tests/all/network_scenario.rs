@@ -1,4 +1,5 @@
-//! Networks as they are written: every key as it is meant, every mistake named, and nothing that makes the reader fail.
+//! Scenario files of networks: every key has its intended effect, every mistake is reported, and nothing makes the reader
+//! fail.
 #![allow(clippy::unwrap_used)]
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
@@ -12,7 +13,7 @@ use crate::described::{
     Mistake, answer, any_value, check_mistakes, example, exchanged, parse, shipped, with_piece, with_value,
 };
 
-/// Every key of the format; values that may be exchanged stand between signs.
+/// All keys of the format; replaceable values are between signs.
 const WHOLE: &str = r#"
 name = @"whole"@
 description = @"all keys"@
@@ -199,7 +200,7 @@ fn every_key_is_read_as_it_is_meant() {
     assert_eq!((network.transfers(), network.is_endless()), (35, true));
 }
 
-/// The least that is a network; a line each, so that an error's line can be told.
+/// The smallest network; one key per line, so that the line of an error can be checked.
 const LEAST: &str = r#"name = "least"
 [network]
 [[link]]
@@ -213,7 +214,7 @@ to = "b"
 transfers = { count = 1, size = 1 }
 "#;
 
-/// The least network with one piece of text exchanged.
+/// The smallest network with one piece of text replaced.
 fn least(old: &str, new: &str) -> String {
     exchanged(LEAST, old, new)
 }
@@ -458,7 +459,7 @@ fn the_shipped_ones_have_one_topology() {
     };
     assert_eq!(topology(&plain), topology(&ftp));
     assert_eq!(topology(&plain), topology(&flood));
-    // What the paper prints: 3 Mbit/s and 30 ms between two routers, five hosts a side at 10 Mbit/s and 10 ms.
+    // As printed in the paper: 3 Mbit/s and 30 ms between two routers, five hosts per side at 10 Mbit/s and 10 ms.
     assert_eq!((plain.nodes.len(), plain.links.len()), (12, 22));
     let narrow = &plain.links[plain.watched];
     assert_eq!((narrow.rate.bps(), narrow.delay, narrow.limits.packets), (3e6, Nanos::from_millis(30), Some(50)));
@@ -498,7 +499,7 @@ fn hostile_text_gets_an_answer() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A good network with one of its values exchanged for something else.
+    /// A valid network with one of its values replaced.
     #[test]
     fn a_network_with_one_value_wrong(
         which in any::<prop::sample::Index>(),
@@ -507,7 +508,7 @@ proptest! {
         answer(&with_value(WHOLE, which, &value));
     }
 
-    /// A good network with a piece cut out and another put in.
+    /// A valid network with a piece replaced.
     #[test]
     fn a_network_with_a_piece_exchanged(
         at in any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! Interactive sessions: what a keystroke's echo takes alone, and beside a bulk transfer.
+//! Interactive sessions: echo times alone, and together with a bulk transfer.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use crate::watch::run;
 /// Packets of 140 and 190 bytes.
 const TYPED: Interactive = Interactive { gap: Nanos::from_secs(1), keystroke_bytes: 100, echo_bytes: 150 };
 
-/// From host 0; a bulk transfer from host 1, where there is one.
+/// From host 0; with a bulk transfer from host 1, if requested.
 fn network(with_bulk: bool) -> Network {
     let of = |name: &str, host: usize, kind| Traffic {
         name: name.into(),
@@ -28,7 +28,7 @@ fn echoes(network: &Network, policy: &str) -> Echoes {
     run(network, policy).outcome.streams[0].echoes.unwrap()
 }
 
-/// 10, 30 and 10 ms each way, and the bits of both packets over all links.
+/// 10, 30 and 10 ms each way, and the transmission times of both packets over all links.
 fn alone_ns() -> f64 {
     100e6 + (140.0 + 190.0) * 8e9 * (2.0 / 10e6 + 1.0 / 3e6)
 }
@@ -40,7 +40,7 @@ fn alone_an_echo_takes_the_round_trip_and_its_bits() {
     // Of 118 expected.
     assert!((80..160).contains(&answered), "{answered}");
     let median = took.unwrap().p50.as_f64();
-    // To what a histogram rounds.
+    // To the precision of a histogram.
     assert!((1.0..1.0011).contains(&(median / alone_ns())), "{median} of {}", alone_ns());
 }
 
@@ -49,7 +49,7 @@ fn beside_a_bulk_transfer_drr_keeps_it_and_fifo_does_not() {
     let network = network(true);
     let [fifo, drr] = ["fifo", "drr"].map(|policy| echoes(&network, policy));
     assert_eq!((fifo.answered, drr.unanswered), (drr.answered, 0), "the same keystrokes");
-    // A bulk packet takes 2.8 ms: one is on the link, one may be first in the round.
+    // A bulk packet takes 2.8 ms: one is being sent, one may be first in the round.
     let packet_ns = 1040.0 * 8e9 / 3e6;
     let median = |echoes: &Echoes| echoes.took.unwrap().p50.as_f64();
     assert!(median(&drr) < alone_ns() * 1.001 + 2.0 * packet_ns, "{}", median(&drr));

@@ -1,4 +1,4 @@
-//! Long-lived connections: what they get of a link they share.
+//! Long-lived connections: their shares of a common link.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use crate::watch::run;
 
 const SECONDS: usize = 60;
 
-/// Two connections over 3 Mbit/s and 100 ms there and back, with 38 packets of buffer: a bandwidth-delay product.
+/// Two connections over 3 Mbit/s with a round trip of 100 ms, and 38 packets of buffer: a bandwidth-delay product.
 fn two(congestion: Congestion) -> Network {
     let mut network = dumbbell(1, 3.0, 38, vec![traffic(1, Kind::LongLived(2))]);
     network.stop_at = Some(Nanos::from_secs(SECONDS as u64));
@@ -25,7 +25,7 @@ fn goodputs(network: &Network, policy: &str) -> [f64; 2] {
     [0, 1].map(|at| outcome.streams[at].mean_bps(SECONDS / 2, SECONDS))
 }
 
-/// Jain's index: 1 where both get the same, a half where one gets all.
+/// Jain's index: 1 if both receive the same, a half if one receives everything.
 fn jain([a, b]: [f64; 2]) -> f64 {
     (a + b).powi(2) / (2.0 * (a * a + b * b))
 }
@@ -44,7 +44,7 @@ fn two_equal_connections_share_equally_through_drr() {
 fn they_fill_the_link_through_fifo() {
     for congestion in [Congestion::Reno, Congestion::Cubic] {
         let [a, b] = goodputs(&two(congestion), "fifo");
-        // Headers take 40 bytes of 1,040. What waited behind a hole is read in another second than it came.
+        // Headers take 40 bytes of 1,040. Data behind a hole is read in a later second than it arrived.
         let used = (a + b) * 1.04 / 3e6;
         assert!((0.95..=1.005).contains(&used), "{congestion:?}: {a} {b}, {used} of the link");
     }

@@ -1,5 +1,5 @@
-//! The simulator's recursion against a pipeline played out event by event: the same schedule, to the nanosecond, for
-//! every policy and mode.
+//! The simulator's recursion against an event-by-event pipeline: the same schedule, to the nanosecond, for every policy and
+//! mode.
 
 use crate::support::{
     Listed, Seen,

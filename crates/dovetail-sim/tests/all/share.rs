@@ -1,4 +1,4 @@
-//! The shares of the fair dominant share recomputed from what the records hold, and by hand.
+//! Shares of the fair dominant share, recomputed from the records, and by hand.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use dovetail_sim::{
 };
 use proptest::prelude::*;
 
-/// Mostly packets that cost something; some are free on a resource, and some everywhere.
+/// Mostly packets with a cost; some are free on a resource, and some on all.
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=3).prop_flat_map(|m| {
         let time = prop_oneof![6 => 1u64..50, 1 => Just(0)];
@@ -143,7 +143,7 @@ fn the_fair_schedule_of_figure_1_is_fair_and_the_efficient_one_is_not() {
 
 #[test]
 fn a_pause_longer_than_many_windows_counts_each_of_them() {
-    // A packet of a thousand windows: the flow behind it gets nothing in any of them, the flow of the packet too much.
+    // A packet as long as a thousand windows: the flow behind it receives nothing in any of them, the packet's flow too much.
     let job = |flow, arrival, demand| Job { flow, bytes: 1, arrival, demand: vec![demand] };
     let jobs = [job(0, 0, 10_000), job(0, 0, 10), job(1, 5, 10)];
     let meter = FairShare::new(1, Nanos(10), None);
@@ -164,7 +164,7 @@ fn absurd_times_are_measured_without_panic() {
             let spec: PolicySpec = "fifo".parse().expect("there is one");
             let mut scheduler = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("valid");
             let mut meter = meter;
-            // What starts at the end of time is beyond the simulator; whatever was told by then has a figure.
+            // What starts at the maximum of time is beyond the simulator; everything reported before has a figure.
             let _ = simulate(&mut Listed::new(&jobs, &[]), &mut scheduler, mode, &mut meter, Options::default());
             let shares = meter.finish();
             assert!(shares.worst.is_none_or(|worst| worst.share >= 0.0));

@@ -1,4 +1,4 @@
-//! Costs that the scheduler is not told: what it sees, what the pipeline takes, what is drawn.
+//! Costs hidden from the scheduler: what it sees, what the pipeline uses, what is drawn.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -62,7 +62,7 @@ struct Told {
     weights: Vec<(FlowId, Vec<f64>)>,
 }
 
-/// Passes everything on, and keeps what it was told.
+/// Forwards everything, and records what it was told.
 #[derive(Debug)]
 struct Listener {
     inner: Box<dyn Scheduler>,
@@ -113,12 +113,12 @@ fn a_scheduler_that_estimates_is_told_no_cost_and_the_pipeline_takes_the_true_on
             for packet in &told.offered {
                 let (cpu, link) = (packet.demand.times()[0], packet.demand.times()[1].0);
                 assert_eq!(cpu, Nanos::ZERO);
-                // At its length on arrival, but for the rounding of the time that it will take.
+                // The cost for its length on arrival, apart from rounding.
                 assert!(link.abs_diff(u64::from(packet.bytes) * 1000) <= 2, "{link}");
             }
             assert_eq!(told.programs, [(FlowId(1), ProgramId(1)), (FlowId(0), ProgramId(0))]);
             assert_eq!(told.weights, [(FlowId(1), vec![3.0, 0.5])]);
-            // What it does cost: the class's line for flow a; for flow b spread around it, and a shorter packet after.
+            // Its true cost: the class's line for flow a; for flow b a spread around it, and a shorter packet afterwards.
             let mut wild = 0;
             for (packet, passage) in &seen.sent {
                 let took = |at: usize| (passage.end()[at] - passage.start()[at]).as_f64();
@@ -137,7 +137,7 @@ fn a_scheduler_that_estimates_is_told_no_cost_and_the_pipeline_takes_the_true_on
     }
 }
 
-/// Whatever a policy does, the flow's packet of the same number has the same cost: policies are compared on the same
+/// Whatever a policy does, the flow's packet with the same number has the same cost: policies are compared on the same
 /// traffic.
 #[test]
 fn the_same_packets_cost_the_same_under_every_policy() {

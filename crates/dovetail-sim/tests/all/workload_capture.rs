@@ -1,4 +1,4 @@
-//! Captures, made by hand byte by byte.
+//! Captures, constructed byte by byte.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Read, Write};
@@ -158,7 +158,7 @@ fn all_four_classic_formats_say_the_same() {
             let (arrivals, notices) = read(file);
             let names = ["10.0.0.1:7>10.0.0.2:80/tcp", "10.0.0.2:7>10.0.0.1:80/tcp"];
             assert_eq!(arrivals, [(0, 60, names[0].into()), (2_000, 1514, names[1].into())]);
-            // The frame of 64 bytes is longer than its record claims; the other was cut.
+            // The frame of 64 bytes is longer than its record claims; the other was truncated.
             assert_eq!(count(&notices, "captured only in part"), 1);
             assert_eq!(count(&notices, "shorter"), 1);
         }
@@ -215,9 +215,9 @@ fn simple_packets_and_new_sections() {
     let mut file = section(Order::Little);
     file.extend(interface(Order::Little, 1, 40, &[]));
     file.extend(enhanced(Order::Little, 0, 7_000, 64, &frame));
-    // Cut to the interface's snap length of 40 bytes, of which the block pads none.
+    // Truncated to the interface's snap length of 40 bytes; the block needs no padding.
     file.extend(block(Order::Little, 3, &[&Order::Little.u32(1500)[..], &frame[..40]].concat()));
-    // A section of the other order, in which interface 0 is another one.
+    // A section with the other byte order, in which interface 0 is a different one.
     file.extend(section(Order::Big));
     file.extend(interface(Order::Big, 228, 0, &[]));
     file.extend(enhanced(Order::Big, 0, 7_003, 50, without_link(&frame)));
@@ -262,11 +262,11 @@ fn gzip_in_one_or_several_members() {
     assert_eq!(read(whole.clone()), read(plain.clone()));
     let members = [gzip(&plain[..100]), gzip(&plain[100..])].concat();
     assert_eq!(read(members), read(plain));
-    // Cut off, it ends like any capture that was cut off.
+    // Truncated, it ends like any truncated capture.
     let (arrivals, notices) = read(whole[..whole.len() - 2000].to_vec());
     assert!(arrivals.len() < 20_000, "{}", arrivals.len());
     assert_eq!(count(&notices, "ends in the midst"), 1);
-    // A check sum that is wrong says so at the end, after all packets.
+    // A wrong checksum is reported at the end, after all packets.
     let mut damaged = whole;
     let end = damaged.len() - 8;
     damaged[end] ^= 1;
@@ -319,7 +319,7 @@ fn every_link_type() {
         (276, &sll2, name4),
         (0, &[&[2, 0, 0, 0], ip].concat(), name4),
         (108, &[&[0, 0, 0, 30], &v6[..]].concat(), name6),
-        // The upper half of the field tells of check sums behind the frames.
+        // The upper half of the field describes checksums after the frames.
         (0x1400_0000 | 1, &frame, name4),
     ] {
         assert_eq!(labels(pcap(link, &[(0, 100, data)])), [name], "link type {link:#x}");
@@ -337,13 +337,13 @@ fn fragments_and_protocols_without_ports() {
         frame
     };
     let frames = [
-        // The first fragment still has its ports, later ones have not.
+        // The first fragment still has its ports, later ones do not.
         with(&|frame| frame[20] |= 0x20),
         with(&|frame| frame[21] = 100),
         with(&|frame| frame[23] = 50),
         with(&|frame| frame[23] = 132),
         with(&|frame| frame[23] = 200),
-        // Cut within the ports, and within the IP header.
+        // Truncated within the ports, and within the IP header.
         with(&|frame| frame.truncate(37)),
         with(&|frame| frame.truncate(30)),
         with(&|frame| frame.truncate(9)),
@@ -398,13 +398,13 @@ fn ipv6_headers_in_a_chain_and_cut() {
     let names = labels(pcap(229, &[(0, 104, &packet), (0, 104, &later)]));
     assert!(names[0].contains("]:53>") && names[0].ends_with("]:1053/udp"), "{names:?}");
     assert!(names[1].contains("]:0>") && names[1].ends_with("]:0/udp"), "{names:?}");
-    // Cut anywhere, it is still somebody's packet.
+    // Wherever it is truncated, it still belongs to some flow.
     for length in 40..packet.len() {
         for whole in [&packet, &later] {
             let (arrivals, notices) = read(pcap(229, &[(0, 104, &whole[..length])]));
             assert!(arrivals[0].2.starts_with('[') || arrivals[0].2.starts_with("2020:"), "{arrivals:?}");
             let blind = count(&notices, "truncated before their ports");
-            // Of a later fragment, nothing is missing once its header is there.
+            // For a later fragment, nothing is missing once its header is there.
             let enough = if whole == &later { fragment + 8 } else { fragment + 12 };
             assert_eq!(blind, u64::from(length < enough), "{length} bytes of {}", arrivals[0].2);
         }
@@ -422,7 +422,7 @@ fn frames_without_ip_flow_by_type_and_addresses() {
         // Lengths, not types: the same flow whatever they are.
         frame(1, [0, 46]),
         frame(1, [0, 40]),
-        // An IP header that is none.
+        // An invalid IP header.
         frame(1, [8, 0]),
     ];
     let packets: Vec<(u64, u32, &[u8])> = frames.iter().map(|frame| (0, 60, &frame[..])).collect();
@@ -452,7 +452,7 @@ fn odd_lengths_and_cut_ends() {
     let (arrivals, notices) = read(whole.clone());
     assert_eq!((arrivals[0].1, arrivals[0].2.as_str()), (0, "unreadable"));
     assert_eq!(count(&notices, "length 0"), 1);
-    // Wherever the last record is cut, the one before it is there; where it is missing, nothing is wrong.
+    // Wherever the last record is truncated, the one before it is read; if it is missing completely, nothing is wrong.
     for missing in 1..frame.len() + 16 {
         let (arrivals, notices) = read(whole[..whole.len() - missing].to_vec());
         assert_eq!((arrivals.len(), count(&notices, "ends in the midst")), (1, 1), "{missing} bytes missing");
@@ -469,7 +469,7 @@ fn records_larger_than_the_buffer_and_absurd_ones() {
     file.extend(record(Order::Little, 1_000_001, 0, 64, &frame));
     let (arrivals, _) = read(file.clone());
     assert_eq!(arrivals.iter().map(|arrival| arrival.1).collect::<Vec<_>>(), [9_000_000, 64, 64]);
-    // A record that claims four gigabytes, with plenty of bytes behind it.
+    // A record that claims four gigabytes, followed by plenty of bytes.
     let mut absurd = file.clone();
     absurd.extend(record(Order::Little, 1_000_002, 0, 64, &frame));
     let at = file.len() + 8;
@@ -510,7 +510,7 @@ fn what_is_no_capture() {
     assert!(error(pcap(1, &[])[..20].to_vec()).contains("header is cut off"));
     assert!(error(section(Order::Little)[..20].to_vec()).contains("header is cut off"));
     assert!(error(pcap(187, &[])).contains("link type 187 cannot be read: Ethernet (1)"));
-    // In pcapng an odd interface matters only once a packet comes through it.
+    // In pcapng an unsupported interface matters only once a packet arrives through it.
     let frame = tcp(1, 2, 7);
     let mut file = section(Order::Little);
     file.extend(interface(Order::Little, 1, 0, &[]));
@@ -523,7 +523,7 @@ fn what_is_no_capture() {
     assert!(capture.next().unwrap().is_some());
     let error = capture.next().unwrap_err().to_string();
     assert!(error.starts_with("test.pcap, packet 2: link type 187"), "{error}");
-    // Nothing but a header is a capture of no packets.
+    // A file with only a header is a capture without packets.
     assert!(drain(&mut open(pcap(1, &[])).unwrap()).is_empty());
 }
 
@@ -578,7 +578,7 @@ fn scaled_to_a_load() {
     let mut scaled = Capture::open(Box::new(Cursor::new(file)), "test.pcap", options).unwrap();
     let after = survey(&mut scaled).unwrap();
     assert!((after.loads()[0] - 2.0).abs() < 1e-6, "{:?}", after.loads());
-    // One packet takes no time, so that there is nothing to scale.
+    // One packet takes no time, so there is nothing to scale.
     let one = survey(&mut open(pcap(1, &[(0, 100, &frame)])).unwrap()).unwrap();
     assert_eq!(scale_for_load(&one, 0.9), 1.0);
 }

@@ -15,7 +15,7 @@ fn drain(csv: &mut Csv) -> Vec<Arrival> {
     std::iter::from_fn(|| csv.next().unwrap()).collect()
 }
 
-/// The error of the header, or of the first row that has one.
+/// The error of the header, or of the first row with one.
 fn error(text: &str) -> String {
     let mut csv = match open(text) {
         Ok(csv) => csv,
@@ -73,7 +73,7 @@ fn numbers_are_read_up_to_their_limits_however_many_digits_they_are_written_with
         let read = (rows[0].at, rows[0].bytes, rows[0].demand.times());
         assert_eq!(read, (Nanos(most), u32::MAX, &[Nanos(most)][..]), "{text}");
     }
-    // One more, the most of 19 digits, and more than 64 bits hold, by one and by far.
+    // One more, the largest of 19 digits, and more than 64 bits can represent, by one and by far.
     for wrong in ["4611686018427387905", "9999999999999999999", "18446744073709551616", "99999999999999999999999"] {
         let text = error(&format!("arrival_ns,flow,bytes,cpu_ns\n0,a,1,{wrong}\n"));
         assert!(text.contains(&format!("'{wrong}' is not a whole number from 0 to {most}")), "{text}");
@@ -101,7 +101,7 @@ fn rows_that_are_wrong_name_their_line() {
         ("-1,a,1,1,1", "column 1 (arrival_ns): '-1' is not a whole number from 0 to 4611686018427387904"),
         ("6,a,4294967296,1,1", "column 3 (bytes): '4294967296' is not a whole number from 0 to 4294967295"),
         ("6,a,1,18446744073709551616,1", "column 4 (cpu): '18446744073709551616' is not"),
-        // 2^64 + 4, where the last step up is by multiplying.
+        // 2^64 + 4, where the last multiplication overflows.
         ("6,a,1,18446744073709551620,1", "column 4 (cpu): '18446744073709551620' is not"),
         ("6,a,1,1,1.5", "column 5 (link): '1.5' is not"),
         ("6,a,1,,1", "column 4 (cpu): '' is not"),

@@ -1,4 +1,4 @@
-//! Arbitrary bytes: whatever comes, an answer comes, and soon.
+//! Arbitrary bytes: whatever the input, there is an answer, and soon.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -118,7 +118,7 @@ proptest! {
         scenario(&text);
     }
 
-    /// A good scenario with one of its values exchanged for something else.
+    /// A valid scenario with one of its values replaced.
     #[test]
     fn a_scenario_with_one_value_wrong(
         which in any::<prop::sample::Index>(),
@@ -136,7 +136,7 @@ proptest! {
     }
 }
 
-/// Values that may be exchanged stand between signs.
+/// Replaceable values are between signs.
 const GOOD: &str = r#"
 name = @"good"@
 seed = @1@

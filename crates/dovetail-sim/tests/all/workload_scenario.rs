@@ -1,4 +1,4 @@
-//! Scenarios: what the format says, and what comes of it.
+//! Scenarios: the format, and the resulting packets.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -6,7 +6,7 @@ use std::io::Cursor;
 use dovetail_sched::{Demand, FlowId, Nanos, Weight, units::parse_rate};
 use dovetail_sim::workload::{Arrival, Scenario, Survey, Synthetic, Workload, survey};
 
-/// A CPU that costs 10 µs a packet, and a link at 1 ns a bit.
+/// A CPU that takes 10 µs per packet, and a link at 1 ns per bit.
 const PIPELINE: &str = r#"
 [[resource]]
 name = "cpu"
@@ -72,7 +72,7 @@ fn constant_sources_keep_their_distance() {
     assert!(gaps(&arrivals).iter().all(|gap| (gap - 10_000.0).abs() <= 1.0));
     assert!(arrivals[0].at < Nanos(10_000));
     assert_eq!(arrivals[0].demand, Demand::new(&[Nanos(10_000), Nanos(8_000)]).unwrap());
-    // At a bit rate, a packet takes what its own bits take: 1,000 bytes at 8 Mbit/s are a millisecond.
+    // At a bit rate, a packet takes the time of its own bits: 1,000 bytes at 8 Mbit/s are a millisecond.
     let text =
         "[[flow]]\nname = \"f\"\nsize = { uniform = { min = 500, max = 1500 } }\narrivals = { constant = \"8Mbps\" }\n";
     let arrivals = drain(&mut workload("duration = \"10s\"", text));
@@ -121,7 +121,7 @@ fn on_off_sources_keep_their_mean_and_burst() {
         let gaps = gaps(&arrivals);
         assert!(gaps.iter().all(|&gap| gap >= 99_999.0));
         let together = gaps.iter().filter(|&&gap| gap <= 100_001.0).count() as f64 / gaps.len() as f64;
-        // A gap holds no change with the chance exp(-gap/on).
+        // A gap contains no change with probability exp(-gap/on).
         let mean_on = dovetail_sched::units::parse_time(on).unwrap().as_f64();
         let expected = if off == "0" { 1.0 } else { (-1e5 / mean_on).exp() };
         assert!((together - expected).abs() < 0.01, "{on}/{off}: {together}, not {expected}");
@@ -145,7 +145,7 @@ fn a_seed_fixes_everything() {
     assert_ne!(first, run(&scenario));
 }
 
-/// The numbers themselves: they are to be the same on every machine and with every version.
+/// The numbers themselves: they must be the same on every machine and with every version.
 #[test]
 fn the_first_numbers_of_seed_7() {
     let sizes = [
@@ -302,7 +302,7 @@ fn a_default_limit_on_flows_is_told() {
 
 #[test]
 fn load_is_what_arrives() {
-    // Of each kind of source, the analytic load against the sum of what came.
+    // For each kind of source, the analytic load against the sum over its packets.
     let kinds = [
         "size = { uniform = { min = 64, max = 1500 } }\narrivals = { poisson = \"10Mbps\" }",
         "size = { pareto = { shape = 1.3, min = 64, max = 9000 } }\narrivals = { constant = \"1Mbps\" }",
@@ -354,7 +354,7 @@ change = [{ at = "5s", class = "dear" }]
     let scenario = with("duration = \"20s\"\nload = 0.7", mixed);
     let made = totals(&mut scenario.workload().unwrap());
     let busiest = made.demand[0].as_secs_f64() / 20.0;
-    // A quarter of the flows draws the cheap class, give or take: 400 flows leave 4 % of doubt.
+    // A quarter of the flows get the cheap class, approximately: 400 flows leave an uncertainty of 4 %.
     assert!((busiest / 0.7 - 1.0).abs() < 0.05, "{busiest}");
 }
 

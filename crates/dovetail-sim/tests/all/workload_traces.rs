@@ -1,4 +1,4 @@
-//! The development traces, against the figures that are published beside them.
+//! The development traces, compared with their published figures.
 
 use std::{collections::HashSet, fs::File, io::BufReader, path::PathBuf};
 
@@ -23,7 +23,7 @@ fn open(name: &str, change: impl FnOnce(&mut CaptureOptions)) -> Option<Capture>
     Some(Capture::open(Box::new(BufReader::new(file)), name, options).expect("a capture"))
 }
 
-/// What the traces' README says of a file.
+/// The traces' README about a file.
 struct Published {
     name: &'static str,
     packets: u64,
@@ -86,7 +86,7 @@ fn counts_are_those_published() {
         assert!((mean - published.mean_bytes).abs() <= 0.5, "{name}: {mean} bytes");
         let mbps = totals.bytes as f64 * 8e-6 / duration;
         assert!((mbps - published.mean_mbps).abs() <= 0.005, "{name}: {mbps} Mbit/s");
-        // The table counts flows of IP only; a label without hardware addresses is one.
+        // The table counts only flows of IP; these are the labels without hardware addresses.
         let labels: Vec<_> = (0..totals.flows as u32).map(|flow| capture.label(FlowId(flow))).collect();
         assert_eq!(labels.iter().collect::<HashSet<_>>().len(), labels.len(), "{name}: two flows of one name");
         let protocols = labels.iter().filter_map(|label| label.rsplit_once('/').map(|(_, protocol)| protocol));
@@ -127,7 +127,7 @@ fn a_survey_scales_to_a_load() {
 #[test]
 fn published_flow_sizes_have_their_means() {
     let Some(folder) = traces() else { return };
-    // In bytes, to the digits that are published; a packet there is 1,460 bytes.
+    // In bytes, to the published precision; a packet there is 1,460 bytes.
     for (name, unit, mean, digit) in [
         ("netsys-CDF_dctcp.txt", 1460.0, 1_141.0 * 1460.0, 730.0),
         ("netsys-CDF_datamining.txt", 1460.0, 5_117.0 * 1460.0, 730.0),

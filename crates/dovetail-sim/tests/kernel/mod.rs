@@ -1,12 +1,12 @@
-//! A bottleneck between two kernels' worth of TCP: sender, router and receiver in network namespaces of their own.
+//! A bottleneck between two kernel TCPs: sender, router and receiver in separate network namespaces.
 //!
 //! ```text
 //! sender ── veth ── router ── tbf ── vxlan ══ veth ══ vxlan ── receiver
 //!                                        └─ delay line ─┘
 //! ```
 //!
-//! The token bucket before the router's tunnel is the bottleneck. Not every kernel has netem, so packets are delayed in
-//! the tunnel: both of its ends send to UDP sockets of this process, which pass on each packet when its time has come.
+//! The token bucket in front of the router's tunnel is the bottleneck. Not every kernel has netem, so packets are delayed in
+//! the tunnel: both of its ends send to UDP sockets of this process, which forward each packet when its time has come.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -31,7 +31,7 @@ use rustix::{
     thread::{LinkNameSpaceType, move_into_link_name_space},
 };
 
-/// The tunnel's ends, and the ports: each end listens on its own, and sends to the same one of the other's address.
+/// The tunnel's ends and ports: each end listens on its own, and sends to the same port of the other's address.
 const ROUTER_END: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const RECEIVER_END: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const ROUTER_PORT: u16 = 5001;
@@ -43,24 +43,24 @@ const ETHERNET_BYTES: u32 = 14;
 /// VXLAN and Ethernet headers before the IP packet.
 const BEFORE_IP_BYTES: usize = 8 + 14;
 
-/// What is between sender and receiver.
+/// The path between sender and receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct Bottleneck {
-    /// In bits per second, of IP packets of `mtu_bytes`.
+    /// In bits per second, for IP packets of `mtu_bytes`.
     pub bps: f64,
-    /// Of IP packets.
+    /// The largest IP packet.
     pub mtu_bytes: u32,
-    /// Packets that fit, one of which is being sent.
+    /// Packets in the queue, including the one being sent.
     pub packets: u32,
     /// Each way.
     pub delay: Duration,
 }
 
-/// Three namespaces, which go with it.
+/// Three namespaces, removed on drop.
 pub struct Path {
     names: [String; 3],
     stop: Arc<AtomicBool>,
-    // The longest that a packet left after its time, in microseconds.
+    // The longest that a packet was forwarded late, in microseconds.
     late: Arc<AtomicU64>,
     relays: Vec<JoinHandle<()>>,
 }
@@ -69,7 +69,7 @@ impl Path {
     /// `settings` are written under `net/ipv4` in the sender's and the receiver's namespace.
     ///
     /// # Errors
-    /// In words, what the kernel or its tools do not allow.
+    /// In words, what the kernel or its tools do not permit.
     pub fn new(bottleneck: &Bottleneck, settings: &[(&str, &str)]) -> Result<Self, String> {
         static PATHS: AtomicU32 = AtomicU32::new(0);
         let number = PATHS.fetch_add(1, Ordering::Relaxed);
@@ -123,10 +123,10 @@ impl Path {
         tool("tc", &format!("-n {router} qdisc add dev vr root tbf rate {rate:.0}bit burst {burst} limit {limit}"))
     }
 
-    /// Passes on what either end of the tunnel sends, later.
+    /// Forwards packets from either end of the tunnel, delayed.
     fn delay(&mut self, delay: Duration) -> io::Result<()> {
         let [_, router, receiver] = &self.names;
-        // Where the router's end sends to, and from where its packets then go on; and the same for the other.
+        // Where the router's end sends to, and where its packets are forwarded from; and the same for the other.
         let at_receiver = within(receiver, || UdpSocket::bind((RECEIVER_END, ROUTER_PORT)))?;
         let at_router = within(router, || UdpSocket::bind((ROUTER_END, RECEIVER_PORT)))?;
         let ways = [
@@ -152,7 +152,7 @@ impl Path {
                 while let Ok((due, packet)) = leaves.recv() {
                     thread::sleep(due.saturating_duration_since(Instant::now()));
                     late.fetch_max(due.elapsed().as_micros() as u64, Ordering::Relaxed);
-                    // A tunnel that is gone takes no packets.
+                    // A removed tunnel accepts no packets.
                     let _ = through.send_to(&packet, to);
                 }
             }));
@@ -160,7 +160,7 @@ impl Path {
         Ok(())
     }
 
-    /// How long a handshake takes on the idle path, there and back: the shortest of eight.
+    /// How long a handshake takes on the idle path, which is a round trip: the shortest of eight.
     ///
     /// # Errors
     /// The kernel's, when no connection can be opened.
@@ -172,18 +172,19 @@ impl Path {
                 let begun = Instant::now();
                 connect().map(|_| begun.elapsed())
             };
-            // The first waits for addresses to be resolved, and any for a processor.
+            // The first waits for address resolution, and any for a processor.
             let all: Vec<_> = (0..8).map(handshake).collect::<io::Result<_>>()?;
             Ok(all.into_iter().min().unwrap_or_default())
         })
     }
 
-    /// The longest that the delay line held a packet beyond its time: it shares processors with others.
+    /// The longest that the delay line delayed a packet beyond its time: it shares processors with other tasks.
     pub fn latest(&self) -> Duration {
         Duration::from_micros(self.late.load(Ordering::Relaxed))
     }
 
-    /// So many connections under `congestion`, as the kernel calls it, send for `seconds`; bytes that the receiver got of each in each second.
+    /// Sends over `flows` connections with `congestion`, named as in the kernel, for `seconds`; returns the bytes received on
+    /// each in each second.
     ///
     /// # Errors
     /// The kernel's, when connections cannot be opened.
@@ -195,7 +196,7 @@ impl Path {
         thread::scope(|scope| {
             let write = || {
                 let stream = within(sender, connect)?;
-                // By connection: a namespace's default may only be what the whole system allows everybody.
+                // Per connection: a namespace's default may only be what the whole system permits for all users.
                 set_tcp_congestion(&stream, congestion)?;
                 write_until(stream, ends)
             };
@@ -227,7 +228,7 @@ fn connect() -> io::Result<TcpStream> {
     TcpStream::connect_timeout(&(RECEIVER, SERVICE).into(), Duration::from_secs(5))
 }
 
-/// The next connection, if one comes before `ends`.
+/// The next connection, if one arrives before `ends`.
 fn accept_by(listener: &TcpListener, ends: Instant) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     loop {
@@ -273,7 +274,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// TCP leaves its checksum to hardware, which a packet that goes through a socket never meets.
+/// TCP leaves its checksum to hardware, which packets that pass through a socket never reach.
 fn fill_checksum(packet: &mut [u8]) {
     let Some(bytes) = packet.get(BEFORE_IP_BYTES..) else { return };
     let Ok(ip) = Ipv4Slice::from_slice(bytes) else { return };
@@ -287,7 +288,7 @@ fn fill_checksum(packet: &mut [u8]) {
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// What `work` does in a namespace; the thread that enters it is not used again.
+/// Runs `work` in a namespace; the thread that enters it is not used again.
 fn within<T: Send>(namespace: &str, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let enter = || {
         let file = File::open(format!("/run/netns/{namespace}"))?;

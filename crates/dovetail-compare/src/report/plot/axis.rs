@@ -1,4 +1,4 @@
-//! Axes: where a value lies between the ends, and which values are labelled.
+//! Axes: positions of values, and labels.
 
 use crate::table::thousands;
 
@@ -15,7 +15,7 @@ pub struct Axis {
 pub(super) enum Scale {
     Linear,
     Log,
-    /// Values are places in this list.
+    /// Values are indices into this list.
     Names(Vec<String>),
 }
 
@@ -24,31 +24,31 @@ impl Axis {
         Self { title: title.into(), scale, range: None, ticks: Vec::new() }
     }
 
-    /// Values at even distances.
+    /// A linear axis.
     #[must_use]
     pub fn linear(title: impl Into<String>) -> Self {
         Self::new(title, Scale::Linear)
     }
 
-    /// Powers of ten at even distances; what is not above zero is not drawn.
+    /// A logarithmic axis; values that are not above zero are not drawn.
     #[must_use]
     pub fn log(title: impl Into<String>) -> Self {
         Self::new(title, Scale::Log)
     }
 
-    /// Names at even distances: the first is number 0, on the left or at the bottom.
+    /// Equally spaced names: the first is number 0, on the left or at the bottom.
     #[must_use]
     pub fn names(title: impl Into<String>, names: Vec<String>) -> Self {
         Self::new(title, Scale::Names(names))
     }
 
-    /// From here to there, whatever is drawn.
+    /// Fixes the range, whatever is drawn.
     #[must_use]
     pub fn range(self, from: f64, to: f64) -> Self {
         Self { range: Some([from, to]), ..self }
     }
 
-    /// With these labels.
+    /// Sets the labels.
     #[must_use]
     pub fn ticks(self, ticks: Vec<(f64, String)>) -> Self {
         Self { ticks, ..self }
@@ -58,12 +58,12 @@ impl Axis {
         matches!(self.scale, Scale::Names(_))
     }
 
-    /// Whether a value has a place on it.
+    /// Whether a value can be drawn on it.
     pub(super) fn has(&self, value: f64) -> bool {
         value.is_finite() && (self.scale != Scale::Log || value > 0.0)
     }
 
-    /// With its ends, for these values; `from_zero` where bars stand on it.
+    /// Determines the ends for these values; `from_zero` if bars start on it.
     pub(super) fn over(&self, values: impl Iterator<Item = f64>, from_zero: bool) -> Ruler {
         let (mut low, mut high) = values
             .filter(|&value| self.has(value))
@@ -79,7 +79,7 @@ impl Axis {
                 [low / 10f64.powf(margin), high * 10f64.powf(margin)]
             }
             (Scale::Linear, None) => {
-                // Zero is shown where it is not far, so that heights can be compared.
+                // Zero is included if it is near, so that heights can be compared.
                 let to_zero = from_zero || (low >= 0.0 && low < high * 0.5);
                 let low = if to_zero { low.min(0.0) } else { low };
                 let span = if high > low { high - low } else { high.abs().max(1.0) };
@@ -102,10 +102,10 @@ impl Axis {
     }
 }
 
-/// The part of an axis that nothing is drawn on, at either end.
+/// The margin of an axis at either end.
 const MARGIN: f64 = 0.04;
 
-/// An axis's ends.
+/// The ends of an axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ruler {
     pub(super) is_log: bool,
@@ -114,7 +114,7 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// Where a value lies: 0 at the low end, 1 at the high one.
+    /// The position of a value: 0 at the low end, 1 at the high one.
     pub(super) fn at(self, value: f64) -> f64 {
         if self.is_log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -135,7 +135,7 @@ fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     (first..=last).map(|at| at as f64 * step).map(|value| (value, thousands(&format!("{value:.decimals$}")))).collect()
 }
 
-/// Powers of ten, and 2 and 5 times them where there are few.
+/// Powers of ten, with 2 and 5 times these if there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let decades = (high / low).log10();

@@ -8,17 +8,17 @@ use super::{
 };
 use crate::{html::escape, table::figure};
 
-/// Both sides of the drawing in its own units: whole numbers are fine enough for any screen.
+/// Side length of the drawing in its own units: integers are fine enough for any screen.
 pub(super) const SIDE: f64 = 4000.0;
 
-/// The part of a name's room on its axis that bars take.
+/// Fraction of a name's space on its axis that bars occupy.
 const BARS_WIDTH: f64 = 0.8;
 
-/// At most this many bars have their values over them.
+/// Most bars that are labelled with their values.
 const VALUES_SHOWN: usize = 16;
 
 impl Plot {
-    /// As HTML; `says` tells those who cannot see it what it is.
+    /// Renders it as HTML; `says` is the description for screen readers.
     pub(in crate::report) fn to_html(&self, says: &str) -> String {
         Frame::of(self).to_html(says)
     }
@@ -27,7 +27,7 @@ impl Plot {
 /// A chart with the ends of its axes.
 struct Frame<'a> {
     plot: &'a Plot,
-    /// Where each point of each series is drawn: those of areas on top of each other.
+    /// Drawn position of each point of each series; areas are stacked.
     points: Vec<Vec<[f64; 2]>>,
     x: Ruler,
     y: Ruler,
@@ -78,7 +78,7 @@ impl<'a> Frame<'a> {
             let _ = write!(svg, "<path class=\"rule\" d=\"M{} 0V{SIDE}\"/>", self.right(*value));
         }
         let mut texts = String::new();
-        // Stacked from the back: who is on top is drawn first.
+        // Stacked from the back: the topmost is drawn first.
         for at in (0..series.len()).rev() {
             self.draw(at, &mut svg, &mut texts);
         }
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         match series.shape {
             Shape::Bars => self.bars(at, svg, texts),
             Shape::Area => {
-                // Those on top are drawn first, so each may reach to the bottom.
+                // The topmost are drawn first, so each may extend to the bottom.
                 let line = self.path(at);
                 if let (Some(first), Some(last)) = (self.points[at].first(), self.points[at].last()) {
                     let (first, last) = (self.right(first[0]), self.right(last[0]));
@@ -169,7 +169,7 @@ impl<'a> Frame<'a> {
         self.plot.x.has(x) && self.plot.y.has(y)
     }
 
-    /// A line through the points; it is broken where one has no place.
+    /// A line through the points, interrupted at points that cannot be drawn.
     fn path(&self, at: usize) -> String {
         let (mut path, mut last) = (String::new(), None);
         for &[x, y] in &self.points[at] {
@@ -186,7 +186,7 @@ impl<'a> Frame<'a> {
         path
     }
 
-    /// Lines of no length, whose round ends are dots.
+    /// Lines of zero length, whose round ends are dots.
     fn dots(&self, at: usize) -> String {
         let points = self.points[at].iter().filter(|point| self.has(**point));
         points.map(|&[x, y]| format!("M{} {}h0", self.right(x), self.down(y))).collect()
@@ -233,12 +233,12 @@ fn labels_of(axis: &Axis, ruler: Ruler) -> String {
     escape(&axis.labels(ruler).into_iter().map(|(_, label)| label).collect::<Vec<_>>().join("\n"))
 }
 
-/// Characters of the longest label, within reason.
+/// Length of the longest label, within limits.
 pub(super) fn longest(labels: &[(f64, String)]) -> usize {
     labels.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0).min(28)
 }
 
-/// Texts beside an axis.
+/// Labels along an axis.
 pub(super) fn labels(texts: &mut String, class: &str, side: &str, labels: &[(f64, String)], at: impl Fn(f64) -> f64) {
     for (value, label) in labels {
         let at = at(*value) * 100.0;
@@ -249,7 +249,7 @@ pub(super) fn labels(texts: &mut String, class: &str, side: &str, labels: &[(f64
     }
 }
 
-/// Which colour is whose; a single one is said by the title.
+/// The colours of the series; for a single one, the title suffices.
 fn legend<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     if names.len() < 2 {
         return String::new();
@@ -258,7 +258,7 @@ fn legend<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
 }
 
-/// A drawing between what its axes are.
+/// Adds the axes' titles to a drawing.
 pub(super) fn titled(up: &str, across: &str, drawing: &str) -> String {
     let title = |class: &str, text: &str| match text {
         "" => String::new(),

@@ -1,25 +1,25 @@
-//! A figure for each pair of names, as a grid whose cells are the darker the more.
+//! A grid with a value for each pair of names, in which darker cells have larger values.
 
 use std::fmt::Write as _;
 
 use super::draw::{labels, longest, titled};
 use crate::{html::escape, table::figure};
 
-/// Rows and columns of the same names.
+/// A grid whose rows and columns have the same names.
 #[derive(Debug, Clone)]
 pub struct Grid {
-    /// What a row is, and a column.
+    /// Titles of the rows and of the columns.
     pub titles: [&'static str; 2],
-    /// Of the rows from the top, and of the columns from the left.
+    /// Names of the rows from the top, and of the columns from the left.
     pub names: Vec<String>,
     /// By row, then by column.
     pub values: Vec<Vec<f64>>,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: &'static str,
 }
 
 impl Grid {
-    /// As HTML; `says` tells those who cannot see it what it is.
+    /// Renders it as HTML; `says` is the description for screen readers.
     pub(in crate::report) fn to_html(&self, says: &str) -> String {
         let most = self.values.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
         let side = self.names.len().max(1);

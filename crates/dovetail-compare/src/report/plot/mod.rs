@@ -1,12 +1,12 @@
-//! Charts as HTML and inline SVG, which a page carries as they are: nothing is loaded, and no chart script is needed.
+//! Charts as HTML and inline SVG, embedded in a page: nothing is loaded, and no chart library is needed.
 //!
-//! Lines, dots, areas and bars are SVG that is stretched over whatever room the page has, with strokes that keep their width;
-//! labels are HTML, placed by percentages. So a chart fits a phone, a desktop and paper without being drawn for each, its text
-//! is never scaled, and all its colours are the page's, light or dark. A few lines of script say what is under the pointer
-//! (`page.js`); without them the chart is complete.
+//! Lines, dots, areas and bars are SVG that is stretched to the available space, with strokes that keep their width; labels
+//! are HTML, positioned by percentages. A chart therefore fits a phone, a desktop and paper without being drawn for each, its
+//! text is never scaled, and all its colours are the page's, light or dark. A few lines of script show what is under the
+//! pointer (`page.js`); without them the chart is complete.
 //!
-//! A chart has two [`Axis`] and some [`Series`] over them. Where the horizontal axis has names, bars stand beside each other;
-//! where the vertical one has, they lie, one after the other.
+//! A chart has two [`Axis`] and some [`Series`]. If the horizontal axis has names, bars are vertical, side by side; if the
+//! vertical axis has names, they are horizontal and stacked.
 
 mod axis;
 mod draw;
@@ -29,7 +29,7 @@ mod tests {
         assert!(!html.contains("</svg><b>") && html.contains("&lt;/svg&gt;&lt;b&gt;") && html.contains("x &lt; 1"));
         assert!(html.contains("aria-label=\"says &quot;so&quot;\"") && !html.contains("NaN"));
         assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
-        // Two points are left: one at each end of the axis, with the margins.
+        // Two points remain: one at each end of the axis, with the margins.
         assert_eq!(html.matches("class=\"line").count(), 1);
     }
 

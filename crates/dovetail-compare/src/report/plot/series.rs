@@ -1,4 +1,4 @@
-//! What a chart draws: its series and their points.
+//! Contents of a chart: its series and their points.
 
 use super::axis::Axis;
 
@@ -10,7 +10,7 @@ pub struct Plot {
     pub(super) series: Vec<Series>,
 }
 
-/// What a series' points are drawn as.
+/// How a series' points are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Line {
@@ -20,21 +20,21 @@ pub(super) enum Shape {
     Dots {
         small: bool,
     },
-    /// On top of those before it.
+    /// Stacked on the areas before it.
     Area,
-    /// One for each name of an axis.
+    /// One bar for each name of an axis.
     Bars,
 }
 
-/// Points under a name.
+/// Named points.
 #[derive(Debug, Clone)]
 pub struct Series {
     pub(super) name: String,
     pub(super) shape: Shape,
     pub(super) points: Vec<[f64; 2]>,
-    /// From where to where each point reaches.
+    /// Range of each point.
     pub(super) spread: Option<(Along, Vec<[f64; 2]>)>,
-    /// Beside each point.
+    /// Label of each point.
     pub(super) labels: Vec<String>,
     pub(super) large: Option<usize>,
 }
@@ -77,13 +77,13 @@ impl Series {
         Self::new(name, Shape::Dots { small: false }, zip(x, y))
     }
 
-    /// Dots of which there are many, so that they are small and shine through.
+    /// Many dots, drawn small and translucent.
     #[must_use]
     pub fn cloud(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
         Self::new(name, Shape::Dots { small: true }, zip(x, y))
     }
 
-    /// An area on top of those that were added before, all at the same points.
+    /// An area stacked on those added before, all with the same x values.
     #[must_use]
     pub fn area(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
         Self::new(name, Shape::Area, zip(x, y))
@@ -95,19 +95,19 @@ impl Series {
         Self::new(name, Shape::Bars, values.into_iter().enumerate().map(|(at, value)| [at as f64, value]).collect())
     }
 
-    /// With a whisker at each point, from its first to its second number.
+    /// Adds a whisker at each point, from its first to its second number.
     #[must_use]
     pub fn spread(self, along: Along, ends: Vec<[f64; 2]>) -> Self {
         Self { spread: Some((along, ends)), ..self }
     }
 
-    /// With a text beside each point.
+    /// Adds a text beside each point.
     #[must_use]
     pub fn labelled(self, labels: Vec<String>) -> Self {
         Self { labels, ..self }
     }
 
-    /// With one point larger than the others.
+    /// Draws one point larger than the others.
     #[must_use]
     pub fn with_large(self, point: usize) -> Self {
         Self { large: Some(point), ..self }
@@ -119,23 +119,23 @@ fn zip(x: Vec<f64>, y: Vec<f64>) -> Vec<[f64; 2]> {
 }
 
 impl Plot {
-    /// Without series so far.
+    /// An empty chart.
     #[must_use]
     pub fn new(x: Axis, y: Axis) -> Self {
         Self { x, y, series: Vec::new() }
     }
 
-    /// Draws `series` as well.
+    /// Adds `series`.
     pub fn add(&mut self, series: Series) {
         self.series.push(series);
     }
 }
 
-/// The class of a series' colour; from the ninth on colours are used again, dashed or paler.
+/// The CSS class of a series' colour; from the ninth on colours are reused, dashed or paler.
 pub(super) fn colour(at: usize) -> String {
     let again = if at >= COLOURS { " again" } else { "" };
     format!("c{}{again}", at % COLOURS)
 }
 
-/// As many as `page.css` has.
+/// The number of colours in `page.css`.
 const COLOURS: usize = 8;

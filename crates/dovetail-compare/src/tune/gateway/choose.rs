@@ -1,20 +1,20 @@
-//! Which setting to run.
+//! Chooses the setting to run.
 //!
-//! No user should pay for a better mean: against the ordinary gateway a setting may have a 99th percentile that is longer by
-//! [`P99_OVER`] at most, long responses may not take longer, and no more requests may be left unanswered, because a wait
-//! without an end is in no mean. Of the settings that keep these rules the one with the least mean is the measure, and of
-//! those within [`ALIKE`] of it the one with the least 99th percentile is recommended. Where no setting keeps the rules, or
-//! none of those that do has a shorter mean, the ordinary gateway is recommended.
+//! No user should pay for a better mean: compared with the ordinary gateway, a setting's 99th percentile may be longer by at
+//! most [`P99_OVER`], long responses must not take longer, and no more requests may be left unanswered, because an infinite
+//! wait is not part of any mean. Among the settings that obey these rules the least mean is the reference, and of those
+//! within [`ALIKE`] of it the one with the least 99th percentile is recommended. If no setting obeys the rules, or none of
+//! those that do has a shorter mean, the ordinary gateway is recommended.
 
 use super::{
     super::seeds::ALIKE,
     point::{Got, Point},
 };
 
-/// The part by which the 99th percentile may be over the ordinary gateway's.
+/// Fraction by which the 99th percentile may exceed the ordinary gateway's.
 pub(super) const P99_OVER: f64 = 0.1;
 
-/// A rule that a setting is held to.
+/// A rule for settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     P99,
@@ -25,7 +25,7 @@ pub(super) enum Rule {
 impl Rule {
     pub(super) const ALL: [Self; 3] = [Self::P99, Self::Long, Self::Unanswered];
 
-    /// Whether who got this keeps it.
+    /// Whether these results obey it.
     pub(super) fn is_kept(self, got: Got, ordinary: Got) -> bool {
         match self {
             Self::P99 => got.p99_s <= ordinary.p99_s * (1.0 + P99_OVER),
@@ -37,31 +37,31 @@ impl Rule {
     }
 }
 
-/// Whether all rules are kept.
+/// Whether they obey all rules.
 pub(super) fn keeps_all(got: Got, ordinary: Got) -> bool {
     Rule::ALL.iter().all(|rule| rule.is_kept(got, ordinary))
 }
 
-/// What the grid says.
+/// The outcome of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Choice {
-    /// Run this setting; the least mean of any that keeps the rules is `least_s`, in seconds.
+    /// Run this setting; the least mean of any that obeys the rules is `least_s`, in seconds.
     Setting { at: usize, least_s: f64 },
-    /// No setting keeps the rules; this one has the least mean.
+    /// No setting obeys the rules; this one has the least mean.
     TooCostly { at: usize },
-    /// No setting that keeps the rules has a shorter mean than the ordinary gateway; this one comes closest.
+    /// No setting that obeys the rules has a shorter mean than the ordinary gateway; this one comes closest.
     NoGain { at: usize },
 }
 
 impl Choice {
-    /// The setting that it is about.
+    /// The setting it refers to.
     pub(super) const fn at(self) -> usize {
         let (Self::Setting { at, .. } | Self::TooCostly { at } | Self::NoGain { at }) = self;
         at
     }
 }
 
-/// Weighs settings against what users get through the ordinary gateway; `None` if there are none.
+/// Weighs settings against the results of the ordinary gateway; `None` if there are none.
 pub(super) fn choose<'a>(points: impl Iterator<Item = &'a Point> + Clone, ordinary: Got) -> Option<Choice> {
     let all = points.enumerate();
     let keeps = |&(_, point): &(usize, &Point)| keeps_all(point.got, ordinary);
@@ -72,7 +72,7 @@ pub(super) fn choose<'a>(points: impl Iterator<Item = &'a Point> + Clone, ordina
     Some(if gains { Choice::Setting { at, least_s } } else { Choice::NoGain { at } })
 }
 
-/// Of the settings whose means are like the least the one with the least 99th percentile, and that least mean.
+/// Among the settings whose means are close to the least, the one with the least 99th percentile; and that least mean.
 fn best<'a>(points: impl Iterator<Item = (usize, &'a Point)> + Clone) -> Option<(usize, f64)> {
     let least_s = points.clone().map(|(_, point)| point.got.mean_s).min_by(f64::total_cmp)?;
     let alike = points.filter(|(_, point)| point.got.mean_s <= least_s * (1.0 + ALIKE));

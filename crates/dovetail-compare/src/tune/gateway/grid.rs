@@ -1,4 +1,4 @@
-//! Every order with every ageing and every delay.
+//! Runs all combinations of order, ageing and delay.
 
 use dovetail_sim::network::{Asks, Contender, Kind, Network};
 
@@ -14,48 +14,48 @@ use crate::{
     provenance::Provenance,
 };
 
-/// Orders within a class; those in which requests age take a row for each ageing.
+/// Orders within a class; those in which requests age have a row for each ageing.
 const ORDERS: [(&str, bool); 4] = [("srpt", true), ("las", true), ("first", false), ("fair", false)];
 
-/// Units a second: none, and around the default of 1,000.
+/// Units per second: none, and around the default of 1,000.
 const AGEINGS: [f64; 5] = [0.0, 300.0, 1_000.0, 3_000.0, 10_000.0];
 
 /// Lengths of the far queue around the default of 60 ms.
 const DELAYS_MS: [f64; 7] = [20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0];
 
-/// What stands beside the settings.
+/// Gateways shown for comparison.
 const BESIDE: [&str; 3] = [ORDINARY, "msf-rs", "grants"];
 
 /// The gateway that does nothing.
 pub(super) const ORDINARY: &str = "none";
 
-/// The whole grid, and what it says.
+/// The whole grid and its outcome.
 pub(super) struct Tuning<'a> {
     pub(super) network: &'a Network,
     pub(super) provenance: Provenance,
     pub(super) delays_ms: Vec<u64>,
-    /// By order and ageing, and with each by delay.
+    /// Ordered by order and ageing, then by delay.
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
-    /// What users get through the ordinary gateway.
+    /// Results of the ordinary gateway.
     pub(super) ordinary: Got,
 }
 
-/// The settings of an order and ageing.
+/// The settings with the same order and ageing.
 pub(super) struct Row<'a> {
     pub(super) settings: &'a [Point],
-    /// The one that is weighed best.
+    /// The best of them.
     pub(super) best: &'a Point,
 }
 
 impl Tuning<'_> {
-    /// The setting that the choice is about.
+    /// The setting that the choice refers to.
     pub(super) fn chosen(&self) -> &Point {
         &self.points[self.choice.at()]
     }
 
-    /// Which of these is weighed best: the chosen one if it is among them.
+    /// The best of these: the chosen one if it is among them.
     fn best<'a>(&self, points: impl Iterator<Item = &'a Point> + Clone) -> Option<usize> {
         let chosen = points.clone().position(|point| point.policy == self.chosen().policy);
         chosen.or_else(|| choose(points, self.ordinary).map(Choice::at))
@@ -69,7 +69,7 @@ impl Tuning<'_> {
         rows.collect()
     }
 
-    /// Of each order the settings with the ageing that is weighed best.
+    /// For each order, the settings with its best ageing.
     pub(super) fn best_rows(&self) -> Vec<&[Point]> {
         let rows = self.rows();
         let of_orders = rows.chunk_by(|a, b| a.best.order == b.best.order);
@@ -80,7 +80,7 @@ impl Tuning<'_> {
         best.collect()
     }
 
-    /// Whether there are users who send the next request only when one is answered.
+    /// Whether any users send the next request only after a response.
     pub(super) fn is_closed(&self) -> bool {
         let closed =
             |kind: &Kind| matches!(kind, Kind::Requests(requests) if matches!(requests.asks, Asks::Kept { .. }));
@@ -88,7 +88,7 @@ impl Tuning<'_> {
     }
 }
 
-/// None first, then up to the longest.
+/// Zero first, then up to the longest.
 fn ageings(points: Option<usize>) -> Vec<u64> {
     let [none, some @ ..] = AGEINGS;
     let rest =
@@ -100,7 +100,7 @@ fn delays_ms(points: Option<usize>) -> Vec<u64> {
     values(points, &DELAYS_MS, f64::round).into_iter().map(|millis| millis as u64).collect()
 }
 
-/// Every order and ageing.
+/// All combinations of order and ageing.
 fn rows(points: Option<usize>) -> Vec<(&'static str, Option<u64>)> {
     let row = |(order, ages): (&'static str, bool)| {
         let ageings = if ages { ageings(points).into_iter().map(Some).collect() } else { vec![None] };
@@ -109,7 +109,7 @@ fn rows(points: Option<usize>) -> Vec<(&'static str, Option<u64>)> {
     ORDERS.into_iter().flat_map(row).collect()
 }
 
-/// Runs the grid; `points` values of each knob, or the usual ones.
+/// Runs the grid with `points` values of each knob, or the default ones.
 pub(super) fn sweep<'a>(
     asked: &'a Asked,
     policy: &str,

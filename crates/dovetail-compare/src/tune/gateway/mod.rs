@@ -1,8 +1,8 @@
-//! In which order a gateway serves its users, how fast requests age, and the target delay of the far queue.
+//! Tunes the order in which a gateway serves its users, how fast requests age, and the target delay of the far queue.
 //!
-//! Every order meets every ageing and every delay, and the same requests over TCP. A setting is judged by what users feel:
-//! the mean and the 99th percentile of their waits and the mean wait for long responses, each the median over several seeds.
-//! [`choose`] weighs them.
+//! All combinations of order, ageing and delay are run with the same requests over TCP. A setting is judged by what users
+//! experience: the mean and the 99th percentile of their waits and the mean wait for long responses, each the median over
+//! several seeds. [`choose`] weighs them.
 
 mod choose;
 mod grid;
@@ -30,7 +30,7 @@ pub(super) const ASKED: Asked = Asked {
     by: "how long users wait",
 };
 
-/// Does it over a network with a gateway. `text` is the scenario's.
+/// Tunes over a network with a gateway. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
     asked: Option<network::Asked>,

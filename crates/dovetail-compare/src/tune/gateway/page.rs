@@ -12,14 +12,14 @@ use crate::report::{
     plot::{Axis, Plot, Series},
 };
 
-/// A figure that is drawn.
+/// A figure to draw.
 struct Drawn {
     title: &'static str,
     axis: &'static str,
     of: fn(Got) -> Option<f64>,
-    /// Where a line across is drawn, over the ordinary gateway's.
+    /// Value of the horizontal line, relative to the ordinary gateway's.
     line: f64,
-    /// What the line says.
+    /// Text about the line.
     says: &'static str,
 }
 
@@ -90,12 +90,12 @@ fn over_ageing(tuning: &Tuning<'_>, drawn: &Drawn, delay_ms: u64) -> Plot {
     plot
 }
 
-/// What is not there has no place.
+/// Missing values are not drawn.
 fn value(drawn: &Drawn, got: Got) -> f64 {
     (drawn.of)(got).unwrap_or(f64::NAN)
 }
 
-/// The line across.
+/// The horizontal line.
 fn across(tuning: &Tuning<'_>, drawn: &Drawn, x: Vec<f64>) -> Series {
     let name = match (drawn.line - 1.0) * 100.0 {
         over if over > 0.0 => format!("{ORDINARY} and {over:.0} %"),

@@ -1,33 +1,33 @@
-//! What a setting brings.
+//! Results of a setting.
 
 use crate::network::users::Figures;
 
-/// A setting and what came of it.
+/// A setting and its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Point {
     pub(super) policy: String,
     pub(super) order: &'static str,
-    /// Units a second, in the orders that have it.
+    /// Units per second, for orders with ageing.
     pub(super) ageing: Option<u64>,
     pub(super) delay_ms: u64,
     pub(super) got: Got,
 }
 
-/// What users got through a gateway: of each figure the median over the seeds that have it.
+/// Results of users: for each figure the median over the seeds that have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
-    /// The mean wait, in seconds; infinite where no request was answered.
+    /// The mean wait, in seconds; infinite if no request was answered.
     pub(super) mean_s: f64,
-    /// What 99 of 100 waits were no longer than, in seconds; infinite likewise.
+    /// The 99th percentile of waits, in seconds; infinite likewise.
     pub(super) p99_s: f64,
-    /// The mean wait for long responses, in seconds; `None` where there were none.
+    /// The mean wait for long responses, in seconds; `None` if there were none.
     pub(super) long_s: Option<f64>,
-    /// The part of the requests of all seeds that were not answered, or cancelled.
+    /// Fraction of requests, over all seeds, that were not answered or were cancelled.
     pub(super) unanswered: f64,
 }
 
 impl Got {
-    /// All seeds together.
+    /// Combines all seeds.
     pub(super) fn of(runs: &[Figures]) -> Self {
         let median_of =
             |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median_of_runs(runs.iter().filter_map(figure));

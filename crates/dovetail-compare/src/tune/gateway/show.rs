@@ -1,4 +1,4 @@
-//! The grid for a terminal and for programs.
+//! The grid as text and as JSON.
 
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), figure)
 }
 
-/// What stands beside the settings, and of these the given ones.
+/// Gateways shown for comparison, and the given settings.
 pub(super) fn table<'a>(tuning: &Tuning<'_>, points: impl Iterator<Item = &'a Point>) -> Table {
     let mut table = Table::new(&["gateway", "d* ms", "mean s", "p99 s", "long s", "unanswered %", "breaks"], 1);
     let chosen = recommended(tuning);
@@ -113,7 +113,7 @@ pub(super) fn table<'a>(tuning: &Tuning<'_>, points: impl Iterator<Item = &'a Po
     table
 }
 
-/// The column that a rule is about.
+/// The column that a rule concerns.
 const fn column(rule: Rule) -> &'static str {
     match rule {
         Rule::P99 => "p99",
@@ -122,7 +122,7 @@ const fn column(rule: Rule) -> &'static str {
     }
 }
 
-/// What settings are held to.
+/// Describes the rules.
 fn rules() -> String {
     format!(
         "p99 at most {:.0} % over {ORDINARY}'s, long responses no slower, no more requests unanswered",
@@ -130,7 +130,7 @@ fn rules() -> String {
     )
 }
 
-/// How a time differs from the ordinary gateway's.
+/// The difference of a time from the ordinary gateway's.
 fn change(seconds: f64, ordinary_s: f64) -> String {
     let from_to = format!("({} s to {} s)", figure(ordinary_s), figure(seconds));
     match ((seconds / ordinary_s - 1.0) * 100.0).round() {
@@ -141,7 +141,7 @@ fn change(seconds: f64, ordinary_s: f64) -> String {
     }
 }
 
-/// What users get by the setting.
+/// What users get with the setting.
 fn gets(tuning: &Tuning<'_>, got: Got) -> String {
     let long = got.long_s.zip(tuning.ordinary.long_s);
     let long =
@@ -183,7 +183,7 @@ pub(super) fn notes(tuning: &Tuning<'_>) -> Vec<String> {
     tuning.is_closed().then(|| closed.to_owned()).into_iter().collect()
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 pub(super) const LEGEND: [(&str, &str); 6] = [
     ("*", "recommended"),
     ("gateway", "none, msf-rs and grants with their defaults; then grants by order and ageing, each with its best d*"),

@@ -1,31 +1,31 @@
-//! Which setting to run.
+//! Chooses the setting to run.
 //!
-//! Long flows should hardly get less than where no flow is preferred, under DRR: settings that leave them less than
-//! [`KEPT`] of that are out. Of the others the one with the shortest times for short transfers is the measure, and the
-//! mildest within [`ALIKE`] of it is recommended: the least ratio, and with it the least threshold. A few seeds cannot
-//! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is
-//! quicker than DRR for short transfers, or none leaves long flows enough, DRR itself is recommended.
+//! Long flows should receive hardly less than under DRR, where no flow is preferred: settings that leave them less than
+//! [`KEPT`] of that are excluded. Of the others the one with the shortest times for short transfers is the reference, and the
+//! mildest within [`ALIKE`] of it is recommended: the least ratio, and for that the least threshold. A few seeds cannot
+//! resolve finer differences, and a preference without a benefit is a risk when traffic changes. If no setting is faster than
+//! DRR for short transfers, or none leaves long flows enough, DRR itself is recommended.
 
 use super::{
     super::seeds::ALIKE,
     point::{Got, Point},
 };
 
-/// The part of long flows' rate under DRR that they are to keep.
+/// The fraction of their rate under DRR that long flows must keep.
 pub(super) const KEPT: f64 = 0.95;
 
-/// What the grid says.
+/// The outcome of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Choice {
     /// Run this setting; the shortest mean time of any that leaves long flows enough is `least_s`, in seconds.
     Setting { at: usize, least_s: f64 },
-    /// Every setting takes more from long flows than they should lose.
+    /// Every setting takes too much from long flows.
     TooCostly,
     /// Short transfers gain nothing.
     NoGain,
 }
 
-/// Weighs settings against what flows get under DRR.
+/// Weighs settings against the results of DRR.
 pub(super) fn choose(points: &[Point], drr: Got) -> Choice {
     let fair = |point: &&Point| point.got.long_mbps >= KEPT * drr.long_mbps;
     let least_s = points.iter().filter(fair).map(|point| point.got.short_s).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Every ratio with every threshold.
+//! Runs all combinations of ratio and threshold.
 
 use dovetail_sched::{Nanos, PolicySpec};
 use dovetail_sim::network::{Kind, Network, NetworkOutcome};
@@ -15,33 +15,33 @@ use crate::{
     provenance::Provenance,
 };
 
-/// Ratios of the groups' quanta: from none preferred on, the paper's 2 and 30 among them.
+/// Ratios of the groups' quanta: starting with no preference, and including the paper's 2 and 30.
 const RATIOS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
 
 /// Thresholds around the paper's 20 kB.
 const THRESHOLDS_BYTES: [u64; 6] = [2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
 
-/// What stands beside the settings.
+/// Policies shown for comparison.
 const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
 
 /// The policy that prefers no flow.
 pub(super) const FAIR: &str = "drr";
 
-/// The whole grid, and what it says.
+/// The whole grid and its outcome.
 pub(super) struct Tuning {
     pub(super) network: String,
     pub(super) provenance: Provenance,
     pub(super) ratios: Vec<f64>,
     pub(super) thresholds_bytes: Vec<u64>,
-    /// By ratio, and with one ratio by threshold.
+    /// Ordered by ratio, then by threshold.
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
-    /// What flows get where none is preferred.
+    /// Results without preference.
     pub(super) drr: Got,
 }
 
-/// Runs the grid; `points` values of each knob, or the usual ones.
+/// Runs the grid with `points` values of each knob, or the default ones.
 pub(super) fn sweep(
     asked: &Asked,
     policy: &str,
@@ -82,12 +82,12 @@ pub(super) fn sweep(
     Ok(Tuning { network: network.name.clone(), provenance, ratios, thresholds_bytes, points, beside, choice, drr })
 }
 
-/// As a policy string has it.
+/// Formatted for a policy string.
 fn bytes_text(bytes: u64) -> String {
     if bytes.is_multiple_of(1000) { format!("{}kB", bytes / 1000) } else { format!("{bytes}B") }
 }
 
-/// What one run's flows took and got. A transfer that was not done counts with the time that it had.
+/// Durations and rates of one run's flows. An unfinished transfer counts with its time so far.
 #[derive(Default)]
 struct Flows {
     short: f64,
@@ -113,7 +113,7 @@ impl Flows {
                 }
             }
         }
-        // What is sent beside transfers counts while transfers come: afterwards it is alone.
+        // Other traffic counts only while transfers arrive: afterwards it has the link to itself.
         let until = outcome.transfers.iter().map(|transfer| transfer.begun).fold(Nanos::ZERO, Nanos::max);
         for stream in &outcome.streams {
             let traffic = &network.traffic[stream.traffic];
@@ -171,7 +171,7 @@ mod tests {
             ..NetworkOutcome::default()
         };
         assert_eq!(Got::of(&[Flows::of(&network, &outcome)]).unwrap(), Got { short_s: 1.5, long_mbps: 4.0 });
-        // One that is not done has taken ten seconds for nothing, and the stream has carried 4 Mbit in its one second.
+        // The unfinished transfer took ten seconds for nothing, and the stream has carried 4 Mbit in its one second.
         outcome.transfers.push(transfer(9_000_000, None));
         outcome.streams = vec![Stream { traffic: 1, received_bytes: vec![500_000, 9, 9], ..Stream::default() }];
         assert_eq!(Got::of(&[Flows::of(&network, &outcome)]).unwrap().long_mbps, 20.0 / 15.0);

@@ -1,8 +1,9 @@
-//! How much to favour short flows.
+//! Tunes how much to favour short flows.
 //!
-//! Every ratio meets every threshold, and the same transfers over TCP: how policies treat flows shows only in closed
-//! loop, so this takes a network. A setting is judged by two figures, both over several seeds: the mean time of short
-//! transfers, and the rate of long flows, all their bits over all the seconds that they took. [`choose`] weighs them.
+//! All combinations of ratio and threshold are run with the same transfers over TCP: how policies treat flows shows only in
+//! closed loop, so this requires a network. A setting is judged by two figures, both over several seeds: the mean time of
+//! short transfers, and the rate of long flows, which is all their bits over all the seconds that they took. [`choose`]
+//! weighs them.
 
 mod choose;
 mod grid;
@@ -31,7 +32,7 @@ pub(super) const ASKED: Asked = Asked {
     by: "the times of transfers",
 };
 
-/// Does it, over the network that is named or else the one that comes with the command. `text` is the scenario's.
+/// Tunes over the given network or else the built-in one. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
     named: Option<network::Asked>,
@@ -58,7 +59,7 @@ pub(super) fn tune(
     deliver(out, report, *json, || show::page(&tuning), || show::json(&tuning), |report| show::text(&tuning, report))
 }
 
-/// There have to be short flows and long ones to weigh.
+/// There must be both short and long flows to weigh.
 fn check(network: &Network) -> Result<(), Error> {
     let transfers = network.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Transfers { .. }));
     if transfers {

@@ -1,6 +1,6 @@
-//! What a setting brings.
+//! Results of a setting.
 
-/// A setting and what came of it.
+/// A setting and its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Point {
     pub(super) policy: String,
@@ -9,7 +9,7 @@ pub(super) struct Point {
     pub(super) got: Got,
 }
 
-/// What flows got under a policy, all seeds together.
+/// Results of flows under a policy, all seeds together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
     /// The mean time of short transfers, in seconds.

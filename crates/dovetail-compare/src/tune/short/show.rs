@@ -1,4 +1,4 @@
-//! The grid for a terminal, a page and programs.
+//! The grid as text, page and JSON.
 
 use std::path::Path;
 
@@ -66,12 +66,12 @@ pub(super) fn json(tuning: &Tuning) -> TuningJson {
         beside: tuning.beside.iter().map(beside).collect(),
         recommended: recommended(tuning).0.to_owned(),
         why: why(tuning),
-        // As every kind of tuning has them; this one has nothing to beware of.
+        // All kinds of tuning have notes; this one has none.
         notes: Vec::new(),
     }
 }
 
-/// What to run, and what flows get by it.
+/// The recommended policy, and the results of flows under it.
 fn recommended(tuning: &Tuning) -> (&str, Got) {
     match tuning.choice {
         Choice::Setting { at, .. } => (&tuning.points[at].policy, tuning.points[at].got),
@@ -79,7 +79,7 @@ fn recommended(tuning: &Tuning) -> (&str, Got) {
     }
 }
 
-/// A row a threshold, a column a ratio.
+/// A row per threshold, a column per ratio.
 fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
     let ratios = tuning.ratios.iter().map(|ratio| format!("ratio {ratio}"));
     let mut table =

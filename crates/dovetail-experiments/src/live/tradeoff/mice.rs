@@ -1,4 +1,4 @@
-//! Fig. 6: three elephants that ask for more than there is, and three mice that ask for next to nothing.
+//! Fig. 6: three elephants that demand more than there is, and three mice that demand next to nothing.
 
 use dovetail_sched::Nanos;
 
@@ -19,14 +19,14 @@ use crate::{
 };
 
 const SECONDS: u32 = 6;
-/// Packets that an elephant sends in a second.
+/// Packets per second of an elephant.
 const ELEPHANT: u32 = 20_000;
-/// Packets that a mouse sends in a second: ten times the scenario's, in a tenth of its time.
+/// Packets per second of a mouse: ten times the scenario's, in a tenth of its time.
 const MOUSE: u32 = 20;
-/// A mouse waits some 0.2 ms. Time that the box has lost, every mouse after that waits for as well: the fluid has let more
-/// pass by then than the link could send.
+/// A mouse waits some 0.2 ms. If the middlebox loses time, every later mouse waits that much longer: by then the fluid has
+/// let more pass than the link could send.
 const MOST_LATE: Nanos = Nanos::from_micros(100);
-/// Mice have classes of their own, at ports so much further on.
+/// Mice have separate classes, at ports offset by this.
 const MICE: [&str; 3] = ["mouse-checking", "mouse-monitoring", "mouse-ipsec"];
 const FURTHER: u16 = 1000;
 
@@ -65,7 +65,7 @@ pub(in super::super) fn fig6(_: &Given<'_>) -> Result<Finding, Error> {
 struct Means {
     quickest_elephant: f64,
     slowest_mouse: f64,
-    /// Of all mice.
+    /// Mean over all mice.
     mice: f64,
 }
 
@@ -95,7 +95,7 @@ fn with_mice(mut setting: Setting) -> Setting {
     Setting { most_late: MOST_LATE, ..setting }
 }
 
-/// An elephant and a mouse of each module.
+/// An elephant and a mouse for each module.
 fn flows() -> Flows {
     let elephant = |&(_, port, _): &(_, u16, _)| Flow {
         port,

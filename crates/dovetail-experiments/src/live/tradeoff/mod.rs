@@ -2,10 +2,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `modules` | what packets cost, and the box before CPU and link |
-//! | `planned` | what the scenario says of as many packets as a trial sends |
+//! | `modules` | costs of packets, and the middlebox with CPU and link |
+//! | `planned` | results of the scenario with as many packets as a trial sends |
 //! | `table2` | makespans |
-//! | `over_time` | Figs. 3 and 4: utilisation and shares while all flows wait |
+//! | `over_time` | Figs. 3 and 4: utilisation and shares while all flows are backlogged |
 //! | `queues` | Fig. 5: queues of 200 packets |
 //! | `mice` | Fig. 6: elephants and mice |
 

@@ -1,4 +1,4 @@
-//! Figs. 3 and 4: utilisation and shares at the beginning of Table 2's runs, while every flow has packets waiting.
+//! Figs. 3 and 4: utilisation and shares at the beginning of Table 2's runs, while every flow is backlogged.
 
 use std::sync::Arc;
 
@@ -24,17 +24,17 @@ use crate::{
     tradeoff::{paper::ALPHAS, testbed::Testbed},
 };
 
-/// A tenth of the paper's seconds, as the traffic is a tenth of its.
+/// A tenth of the paper's seconds, since the traffic is a tenth of the paper's.
 const TENTH: Nanos = Nanos::from_millis(100);
-/// All flows wait at every alpha for this long, but for the first moment.
+/// All flows are backlogged at every alpha during this time, which excludes the first moment.
 const BACKLOGGED: std::ops::Range<usize> = 1..20;
-/// Parts in which a packet is not much of a flow's share: with half a second one per cent.
+/// Long enough for a packet to be a small part of a flow's share: with half a second one percent.
 const PART: Nanos = Nanos::from_millis(500);
 const PARTS: usize = 4;
-/// What a share in a part may be under what is guaranteed: two packets.
+/// Lower bound of a share in a part relative to the guarantee: two packets less.
 const TWO_PACKETS: f64 = 0.98;
 
-/// Live and simulated, of one alpha.
+/// Live and simulated, for one alpha.
 fn runs(alpha: f64) -> Result<Arc<[Vec<Way>; 2]>, Error> {
     beside::ways(&setting(&tradeoff(alpha), PACKETS_OF_EACH), &flows(PACKETS_OF_EACH))
 }

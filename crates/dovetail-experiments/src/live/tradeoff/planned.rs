@@ -1,4 +1,4 @@
-//! What the scenario comes to in the simulator with as many packets as a trial sends: with its exact rates and known costs.
+//! Results of the scenario in the simulator with as many packets as a trial sends: with its exact rates and known costs.
 
 use dovetail_sched::{Nanos, PolicySpec, cost::Cost, units::Rate};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// The ways of all packets that leave, of `packets` of each of the 60 flows.
+/// The passages of all packets that leave, with `packets` from each of the 60 flows.
 pub(super) fn planned(setting: &Setting, packets: u32) -> Result<Vec<Way>, Error> {
     let spacing = 1_000_000_000 / u64::from(RATE);
     let link = Rate::from_bps(LINK_BPS).map_err(Error::broken)?;

@@ -23,10 +23,10 @@ use crate::{
     },
 };
 
-/// Half as long as the paper sends.
+/// Half as long as in the paper.
 const SENDING: Nanos = Nanos::from_secs(5);
 const PACKETS_OF_EACH: u32 = 5 * RATE;
-/// What a live CPU is to come to at the alphas at which the fluid's is always busy, in per cent.
+/// Minimum live CPU utilisation at alphas at which the fluid's CPU is always busy, in percent.
 const BUSY: f64 = 92.0;
 
 pub(in super::super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {

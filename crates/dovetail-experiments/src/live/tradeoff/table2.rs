@@ -1,4 +1,4 @@
-//! Table 2: makespans of 60 flows of three modules, of which nothing is dropped.
+//! Table 2: makespans of 60 flows of three modules, without drops.
 
 use super::{
     super::beside::{self, Came, POINTS, compare, line},
@@ -11,7 +11,7 @@ use crate::{
     row::Row,
 };
 
-/// The paper's makespans by alpha in per cent of that of alpha = 1.
+/// The paper's makespans by alpha, in percent of that of alpha = 1.
 const MAKESPANS: [(f64, f64); 4] = [(1.0, 100.0), (0.95, 94.28), (0.9, 87.95), (0.85, 84.72)];
 /// A tenth of the paper's ten seconds.
 pub(super) const PACKETS_OF_EACH: u32 = 2000;

@@ -1,24 +1,24 @@
-//! A connection from the gateway to a server: its packets at the watched link.
+//! A connection from the gateway to a server, as seen at the watched link.
 
 use crate::blame::segment::Segment;
 
-/// A connection, as the link sees it.
+/// A connection as seen by the link.
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The user whose request it carries or carried last.
     pub(super) user: usize,
-    /// What it carries.
+    /// The request that it carries.
     pub(super) request: Option<usize>,
-    /// Whether something of that request's response has come to the link.
+    /// Whether anything of that request's response has reached the link.
     pub(super) has_answered: bool,
-    /// Its packets before the link.
+    /// Number of its packets that wait for the link.
     pub(super) waiting: u32,
     pub(super) is_on_link: bool,
-    /// Where segments began that were dropped, and have neither come again nor been read.
+    /// Starts of segments that were dropped and have neither arrived again nor been read.
     pub(super) lost: Vec<u32>,
-    // The number of the first segment, which synchronises and carries nothing: the stream begins after it.
+    // Number of the first segment, a SYN without data: the stream begins after it.
     synchronised: Option<u32>,
-    // Bytes of the stream that were read, and how many when this request was released.
+    // Bytes of the stream read so far, and how many when this request was released.
     read: u64,
     begins: u64,
 }
@@ -38,7 +38,7 @@ impl Connection {
         }
     }
 
-    /// It carries this request from now on; this many bytes come before the response.
+    /// From here on it carries this request; `before` bytes precede the response.
     pub(super) fn carries(&mut self, request: usize, user: usize, before: u64) {
         self.user = user;
         self.request = Some(request);
@@ -47,7 +47,7 @@ impl Connection {
         self.begins = self.read + before;
     }
 
-    /// A packet came to the link.
+    /// A packet arrived at the link.
     pub(super) fn waits(&mut self, segment: Option<Segment>) {
         self.waiting += 1;
         if let Some(segment) = segment {
@@ -56,30 +56,30 @@ impl Connection {
         }
     }
 
-    /// A packet was dropped; it `waited` unless it was dropped before it could.
+    /// A packet was dropped; `waited` tells whether it had been queued.
     pub(super) fn dropped(&mut self, segment: Option<Segment>, waited: bool) {
         self.waiting -= u32::from(waited);
         let Some(segment) = segment else { return };
         self.comes(segment);
-        // An acknowledgement alone is not sent again.
+        // A pure acknowledgement is not retransmitted.
         let is_sent_again = segment.bytes > 0 || self.synchronised == Some(segment.from);
         if is_sent_again && !self.lost.contains(&segment.from) && !self.is_read(segment.from) {
             self.lost.push(segment.from);
         }
     }
 
-    /// The link takes a packet.
+    /// The link starts to send a packet.
     pub(super) fn taken(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
         self.is_on_link = true;
     }
 
-    /// The link has sent it whole.
+    /// The link has sent the packet.
     pub(super) fn left(&mut self) {
         self.is_on_link = false;
     }
 
-    /// The gateway read on.
+    /// The gateway read more bytes.
     pub(super) fn read(&mut self, bytes: u64) {
         self.read += bytes;
         let mut lost = std::mem::take(&mut self.lost);
@@ -93,18 +93,18 @@ impl Connection {
         self.has_answered |= bytes > 0 && ahead(ends, self.begins as u32) > 0;
     }
 
-    /// Whether the byte of this number has been read.
+    /// Whether the byte with this number has been read.
     fn is_read(&self, number: u32) -> bool {
         self.read > 0 && ahead(self.read as u32, self.place(number)) > 0
     }
 
-    /// The place in the stream of the byte of this number.
+    /// Offset in the stream of the byte with this number.
     fn place(&self, number: u32) -> u32 {
         number.wrapping_sub(self.synchronised.unwrap_or(number)).wrapping_sub(1)
     }
 }
 
-/// How far the first of two places in a stream is beyond the other; both wrap.
+/// By how much the first of two offsets is ahead of the other; both wrap.
 fn ahead(of: u32, other: u32) -> i32 {
     of.wrapping_sub(other) as i32
 }
@@ -129,7 +129,7 @@ mod tests {
         assert!(connection.has_answered);
         connection.read(10);
         connection.carries(1, 0, 0);
-        // What the former response repeats is not of this one.
+        // What is repeated from the previous response does not count for this one.
         connection.waits(segment(u32::MAX, 10));
         assert!(!connection.has_answered);
         connection.waits(segment(9, 1));
@@ -144,14 +144,14 @@ mod tests {
         assert_eq!(connection.lost, [7]);
         connection.waits(segment(7, 0));
         assert!(connection.lost.is_empty());
-        // An acknowledgement alone is not sent again.
+        // A pure acknowledgement is not retransmitted.
         connection.dropped(segment(8, 0), false);
         assert!(connection.lost.is_empty());
         connection.dropped(segment(8, 10), false);
         connection.dropped(segment(18, 10), false);
         connection.waits(segment(8, 5));
         assert_eq!(connection.lost, [18]);
-        // It had come before: the one that was dropped was a repetition.
+        // It had arrived before: the dropped segment was a repetition.
         connection.read(15);
         assert!(connection.lost.is_empty());
         connection.dropped(segment(8, 10), false);

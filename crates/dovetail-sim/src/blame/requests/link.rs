@@ -1,4 +1,4 @@
-//! The watched link, over time: for how long it carried whose packets.
+//! The watched link over time: how long it carried packets of each column.
 
 use dovetail_sched::Nanos;
 
@@ -7,12 +7,12 @@ use crate::blame::columns::HELD;
 /// The watched link, over time.
 #[derive(Debug, Default)]
 pub(super) struct Link {
-    /// Nanoseconds by column; those without a packet are in [`HELD`].
+    /// Nanoseconds per column; idle time is in [`HELD`].
     pub(super) spent: Vec<u64>,
-    /// Nanoseconds by flow.
+    /// Nanoseconds per flow.
     pub(super) of_flow: Vec<u64>,
     pub(super) as_of: Nanos,
-    // The column and the flow of the packet on it.
+    // Column and flow of the packet being sent.
     on: Option<(usize, usize)>,
 }
 
@@ -21,7 +21,7 @@ impl Link {
         Self { spent: vec![0; columns], of_flow: vec![0; flows], ..Self::default() }
     }
 
-    /// Counts the time until `now`.
+    /// Accounts for the time until `now`.
     pub(super) fn settle(&mut self, now: Nanos) {
         let spent = (now - self.as_of).0;
         self.as_of = now;
@@ -34,7 +34,7 @@ impl Link {
         }
     }
 
-    /// From `now` on it carries a packet of this column and flow, or none.
+    /// From `now` on it sends a packet of this column and flow, or none.
     pub(super) fn turns_to(&mut self, on: Option<(usize, usize)>, now: Nanos) {
         self.settle(now);
         self.on = on;

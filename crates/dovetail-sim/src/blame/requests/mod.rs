@@ -1,10 +1,10 @@
 //! What requests of users behind a gateway waited for.
 //!
-//! A request goes from its user to the gateway, is queued there until it is released, and goes on to its server; the
-//! response comes over the watched link, on a connection that carries one request at a time. A request's *packets* are
-//! those that come to the watched link on its connection between its release and the last byte that the gateway reads:
-//! the answer to the handshake, acknowledgements, and the response. At every instant from the time `a` at which the user
-//! wants the response until they have its last byte at `e`, the request is in the first of these states that applies:
+//! A request goes from its user to the gateway, is queued there until it is released, and goes on to its server. The response
+//! comes over the watched link, on a connection that carries one request at a time. A request's *packets* are those that
+//! reach the watched link on its connection between its release and the last byte that the gateway reads: the response to the
+//! handshake, acknowledgements, and the response itself. From the time `a` at which the user wants the response until they
+//! have its last byte at `e`, the request is at every instant in the first of these states that applies:
 //!
 //! | state | the request's time goes to |
 //! |---|---|
@@ -16,17 +16,17 @@
 //! | it is released, and nothing of the response has come to the link | *server*: the way up, the connection, the server |
 //! | otherwise | *on its way*: between user and gateway, in flight, before other links |
 //!
-//! which divides `e - a` without remainder. What a packet on the link is charged to: *same flow* if it is of another
-//! request of the same user, otherwise its user's column. A connection's packets are of the user whose request it carries or
-//! carried last. Probes have a column, and so has all traffic that is not users'.
+//! which divides `e - a` without remainder. The time of a packet on the link is charged to *same flow* if it belongs to
+//! another request of the same user, otherwise to its user's column. A connection's packets belong to the user whose request
+//! it carries or carried last. Probes have a column, and so has all traffic that does not belong to users.
 //!
-//! What cannot be told apart:
+//! Limits of this attribution:
 //!
-//! - A scheduler does not say why a request waits at the gateway: because others are served first, or because of a
-//!   rate that it keeps. While the link carries another user's packet the time goes to that user, even if the request would
-//!   have waited without them; *pace* is the part for which the link carried no packet at all.
-//! - Time at the server, on the way up and for a lost request or handshake there is all *server*.
-//! - What waits before another link, such as the shaper of `ingress`, is *on its way*.
+//! - A scheduler does not tell why a request is queued at the gateway: because others are served first, or because of a rate
+//!   limit. While the link carries another user's packet, the time goes to that user, even if the request would have waited
+//!   without them; *pace* is the part during which the link carried no packet at all.
+//! - Time at the server, on the way to it, and for a request or handshake lost on the way is all *server*.
+//! - Time spent waiting for another link, such as the shaper of `ingress`, is *on its way*.
 //!
 //! | file | what |
 //! |---|---|
@@ -34,8 +34,8 @@
 //! | `connection` | a connection's packets at the link |
 //! | `open` | a request that has not ended, and its state |
 //!
-//! Cost: O(columns) for each change of a request's state, else O(log requests) for each packet; 8 bytes a column for each
-//! request that has not ended, and for each connection that was opened about 100 bytes until the watch ends.
+//! Cost: O(columns) for each change of a request's state, otherwise O(log requests) per packet; 8 bytes per column for each
+//! request that has not ended, and about 100 bytes for each connection opened until the observation ends.
 
 mod connection;
 mod link;
@@ -58,48 +58,48 @@ use super::{
     segment::Segment,
 };
 
-/// What probes of the far queue are called, and their class.
+/// Label and class of probes of the far queue.
 const PROBES: &str = "probes";
 
-/// Divides the time of users' requests among what they waited for. In what it ends in, a request stands for a packet, by
-/// its place in [`AccessOutcome::exchanges`](crate::network::AccessOutcome::exchanges), its user for a flow; one that was
-/// cancelled counts as dropped.
+/// Divides the time of users' requests among what they waited for. In the resulting [`Explanation`], a request takes the role
+/// of a packet, numbered by its index in [`AccessOutcome::exchanges`](crate::network::AccessOutcome::exchanges), and its user
+/// that of a flow; a cancelled request counts as dropped.
 #[derive(Debug)]
 pub struct RequestBlame {
-    // Flows are users, then traffic that is not users', then probes.
+    // Flows are users, then other traffic, then probes.
     ledger: Ledger,
     probes: usize,
     // The column of time between users and the gateway.
     among_users: usize,
-    // By the index of traffic that is not users'.
+    // By index of traffic that does not belong to users.
     flow_of: BTreeMap<usize, usize>,
     link: Link,
     connections: BTreeMap<u64, Connection>,
     open: BTreeMap<usize, Open>,
 }
 
-/// Whose a packet at the watched link is.
+/// Owner of a packet at the watched link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// Of a connection from the gateway to a server, by the number it was made with.
+    /// A connection from the gateway to a server, by its number.
     Connection(u64, Option<Segment>),
-    /// Of traffic that is not users', by its index.
+    /// Traffic that does not belong to users, by its index.
     Traffic(usize),
     /// A probe.
     Probe,
 }
 
-/// Why the gateway does not read what it could of a response.
+/// Why the gateway does not read more of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unread {
-    /// It may not.
+    /// The scheduler does not permit it.
     Withheld,
     /// There is no room for it.
     Full,
 }
 
 impl RequestBlame {
-    /// The `slowest` requests of the selection are kept: of all, of a user (a flow) or a class, or the one of this number.
+    /// Keeps the `slowest` requests of the selection: of all, of a user (a flow) or a class, or the one with this number.
     #[must_use]
     pub fn new(selection: Selection, slowest: usize) -> Self {
         Self {
@@ -113,8 +113,8 @@ impl RequestBlame {
         }
     }
 
-    /// The network has these users, by name and class, who speak TCP with the gateway or not, and this traffic that is not
-    /// theirs, by index and name.
+    /// Sets the users of the network, by name and class, whether they speak TCP with the gateway, and other traffic, by index
+    /// and name.
     pub(crate) fn knows<'n>(
         &mut self,
         users: impl Iterator<Item = (&'n str, &'n str)>,
@@ -132,17 +132,17 @@ impl RequestBlame {
         self.link = Link::new(self.ledger.columns(), self.ledger.flows());
     }
 
-    /// A user wants something.
+    /// A user wants a response.
     pub(crate) fn wanted(&mut self, request: usize, user: usize, now: Nanos) {
         self.open.insert(request, Open::new(user, self.ledger.columns(), self.among_users, now));
     }
 
-    /// A request is at the gateway.
+    /// A request has arrived at the gateway.
     pub(crate) fn arrived(&mut self, request: usize, now: Nanos) {
         self.reaches(request, Stage::Queued, now);
     }
 
-    /// It is released, and goes to its server on this connection, where this many bytes come before its response.
+    /// It is released to its server on this connection, where `before` bytes precede its response.
     pub(crate) fn released(&mut self, request: usize, connection: u64, before: u64, now: Nanos) {
         let Some(open) = self.open.get_mut(&request) else { return };
         let carrier = self.connections.entry(connection).or_insert_with(|| Connection::new(open.user));
@@ -151,7 +151,7 @@ impl RequestBlame {
         self.reaches(request, Stage::Asked, now);
     }
 
-    /// The gateway read this many bytes of its response.
+    /// The gateway read `bytes` bytes of its response.
     pub(crate) fn read(&mut self, request: usize, bytes: u64, now: Nanos) {
         let Some(connection) = self.open.get(&request).and_then(|open| open.connection) else { return };
         if let Some(connection) = self.connections.get_mut(&connection) {
@@ -160,7 +160,7 @@ impl RequestBlame {
         self.turn(request, now);
     }
 
-    /// Why some of its response could be read and is not.
+    /// Why part of its response could be read but is not.
     pub(crate) fn unread(&mut self, request: usize, why: Option<Unread>, now: Nanos) {
         let stage = match why {
             Some(Unread::Withheld) => Stage::Withheld,
@@ -175,13 +175,13 @@ impl RequestBlame {
         }
     }
 
-    /// The gateway has read all of its response, which goes on to the user.
+    /// The gateway has read all of its response, which continues to the user.
     pub(crate) fn read_whole(&mut self, request: usize, now: Nanos) {
         self.rests(request);
         self.reaches(request, Stage::AmongUsers, now);
     }
 
-    /// The user has all of the response.
+    /// The user has the whole response.
     pub(crate) fn ended(&mut self, request: usize, now: Nanos) {
         self.link.settle(now);
         let Some(mut open) = self.open.remove(&request) else { return };
@@ -197,24 +197,24 @@ impl RequestBlame {
         });
     }
 
-    /// The user waits no longer.
+    /// The user no longer waits for it.
     pub(crate) fn cancelled(&mut self, request: usize) {
         self.rests(request);
         let Some(open) = self.open.remove(&request) else { return };
         self.ledger.cancelled(request, open.user);
     }
 
-    /// A packet came to the link, and waits.
+    /// A packet arrived at the link, and waits.
     pub(crate) fn waits(&mut self, whose: Whose, now: Nanos) {
         self.change(whose, now, |connection, segment| connection.waits(segment));
     }
 
-    /// A packet was dropped; it `waited` unless it was dropped before it could.
+    /// A packet was dropped; `waited` tells whether it had been queued.
     pub(crate) fn dropped(&mut self, whose: Whose, waited: bool, now: Nanos) {
         self.change(whose, now, |connection, segment| connection.dropped(segment, waited));
     }
 
-    /// The link takes a packet.
+    /// The link starts to send a packet.
     pub(crate) fn takes(&mut self, whose: Whose, now: Nanos) {
         let flow = match whose {
             Whose::Connection(number, _) => self.connections.get(&number).map(|connection| connection.user),
@@ -226,13 +226,13 @@ impl RequestBlame {
         self.change(whose, now, |connection, _| connection.taken());
     }
 
-    /// The link has sent its packet whole.
+    /// The link has sent its packet.
     pub(crate) fn frees(&mut self, whose: Whose, now: Nanos) {
         self.link.turns_to(None, now);
         self.change(whose, now, |connection, _| connection.left());
     }
 
-    /// Ends the watch. Requests that have not ended are counted as left.
+    /// Ends the observation. Requests that have not ended are counted as left.
     #[must_use]
     pub fn finish(mut self) -> Explanation {
         for (&request, open) in &self.open {
@@ -241,7 +241,7 @@ impl RequestBlame {
         self.ledger.finish()
     }
 
-    /// Something happens to a connection's packet.
+    /// Applies a change to a connection, due to one of its packets.
     fn change(&mut self, whose: Whose, now: Nanos, change: impl FnOnce(&mut Connection, Option<Segment>)) {
         let Whose::Connection(number, segment) = whose else { return };
         let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -263,7 +263,7 @@ impl RequestBlame {
         }
     }
 
-    /// A request takes on the state that it is in now.
+    /// Moves a request to its current state.
     fn turn(&mut self, request: usize, now: Nanos) {
         self.link.settle(now);
         let Some(open) = self.open.get_mut(&request) else { return };
@@ -271,7 +271,7 @@ impl RequestBlame {
         open.turns(connection, &self.link);
     }
 
-    /// A request's connection carries it no longer.
+    /// A request's connection no longer carries it.
     fn rests(&mut self, request: usize) {
         let connection = self.open.get_mut(&request).and_then(|open| open.connection.take());
         if let Some(connection) = connection.and_then(|number| self.connections.get_mut(&number)) {

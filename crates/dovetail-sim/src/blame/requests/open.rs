@@ -11,48 +11,48 @@ pub(super) struct Open {
     pub(super) user: usize,
     pub(super) wanted: Nanos,
     pub(super) stage: Stage,
-    /// While it is released and not read to its end.
+    /// From its release until its response is read completely.
     pub(super) connection: Option<u64>,
     pub(super) own: u64,
-    /// By column, its user's other requests included; while it waits, less what the link had spent as it began to.
+    /// Per column, including its user's other requests. While it waits, minus what the link had spent when waiting began.
     pub(super) owed: Vec<u64>,
-    /// Behind its user's other requests; while it waits, likewise less.
+    /// Time behind its user's other requests. While it waits, minus the same for when waiting began.
     pub(super) same_user: u64,
-    // The column of time among users.
+    // The column of time between user and gateway.
     among_users: usize,
     state: State,
     as_of: Nanos,
 }
 
-/// How far a request is.
+/// Progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not arrived at the gateway, or its response has left it.
+    /// It has not arrived at the gateway, or its response has left the gateway.
     AmongUsers,
-    /// It has arrived at the gateway.
+    /// It is queued at the gateway.
     Queued,
     /// It is released.
     Asked,
-    /// Something of its response has come to the link.
+    /// Part of its response has reached the link.
     Answered,
-    /// Some of its response could be read, and may not be.
+    /// Part of its response could be read, but reading is not permitted.
     Withheld,
-    /// Some of its response could be read, and there is no room for it.
+    /// Part of its response could be read, but there is no room for it.
     Full,
 }
 
-/// What its time goes to.
+/// What its time is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     OnLink,
     BeforeLink,
     AtGateway,
-    /// What this column stands for.
+    /// This column.
     Apart(usize),
 }
 
 impl State {
-    /// `among_users`: what time among users goes to.
+    /// `among_users` is the column of time between user and gateway.
     fn of(stage: Stage, connection: Option<&Connection>, among_users: usize) -> Self {
         if connection.is_some_and(|connection| connection.is_on_link) {
             Self::OnLink
@@ -89,12 +89,12 @@ impl Open {
         }
     }
 
-    /// Takes on the state that it is in now; the link is settled.
+    /// Moves to the current state; the link must be settled.
     pub(super) fn turns(&mut self, connection: Option<&Connection>, link: &Link) {
         self.turns_to(State::of(self.stage, connection, self.among_users), link);
     }
 
-    /// Ends its state now; the link is settled.
+    /// Ends the current state; the link must be settled.
     pub(super) fn leaves(&mut self, link: &Link) {
         self.turns_to(State::Apart(ON_ITS_WAY), link);
     }
@@ -114,7 +114,7 @@ impl Open {
         }
     }
 
-    /// While it waits it owes what the link spends.
+    /// While it waits it is charged what the link spends.
     fn owe(&mut self, link: &Link, change: fn(u64, u64) -> u64) {
         let idle = match self.state {
             State::BeforeLink => HELD,

@@ -1,4 +1,4 @@
-//! A case by hand, and what a selection keeps.
+//! A case computed by hand, and what a selection keeps.
 
 use super::*;
 use crate::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, WITHOUT_FLOW};
@@ -30,7 +30,7 @@ fn a_request_s_time_is_divided_by_its_states() {
         blame.released(request, request as u64, 0, Nanos(0));
         blame.waits(packet(request as u64, 0, 0), Nanos(0));
     }
-    // Ann wants another at 10; it is at the gateway from 13 to 40.
+    // Ann wants another at 10; it is queued at the gateway from 13 to 40.
     blame.wanted(3, 0, Nanos(10));
     blame.takes(packet(0, 0, 0), Nanos(12));
     blame.arrived(3, Nanos(13));
@@ -44,7 +44,7 @@ fn a_request_s_time_is_divided_by_its_states() {
     // 10 server; the handshake's answer waits 2 held and crosses in 1; 4 server.
     blame.waits(packet(7, 100, 0), Nanos(50));
     crosses(&mut blame, packet(7, 100, 0), 52, 53);
-    // Its response is dropped as it comes, and comes again 20 later; 6 behind Cid, 2 on the link.
+    // Its response is dropped on arrival, and arrives again 20 later; 6 behind Cid, 2 on the link.
     blame.dropped(packet(7, 101, 10), false, Nanos(57));
     blame.takes(packet(2, 1, 10), Nanos(75));
     blame.waits(packet(7, 101, 10), Nanos(77));

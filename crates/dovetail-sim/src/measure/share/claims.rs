@@ -1,13 +1,13 @@
-//! The fair dominant share of the flows at hand, from sums that never drift.
+//! The fair dominant share of the backlogged flows, from sums that never drift.
 //!
-//! A flow's claim on resource `r` is `w · tau_r / tau*`, its head-of-line packet's time there over its largest time,
-//! times its weight. Claims come and go with every packet, and a sum of floats would keep each one's rounding. Each
-//! claim is rounded once to a multiple of 2^-64 and summed as a whole number: what is taken away is bit for bit what
-//! was added. With weights from 1e-6 on a claim keeps 44 bits, and 2^26 flows of weight 1e6 fill 110 of the 128 bits.
+//! A flow's claim on resource `r` is `w · tau_r / tau*`: its head-of-line packet's time there over its largest time, times
+//! its weight. Claims change with every packet, and a floating-point sum would accumulate rounding errors. Each claim is
+//! rounded once to a multiple of 2^-64 and summed as an integer, so that exactly what was added is removed. For weights from
+//! 1e-6 on, a claim has 44 bits, and 2^26 flows of weight 1e6 take 110 of the 128 bits.
 
 use dovetail_sched::{MAX_RESOURCES, Nanos};
 
-/// The sums of all claims, a resource each.
+/// The sum of all claims on each resource.
 #[derive(Debug)]
 pub(super) struct Claims {
     resources: usize,
@@ -22,7 +22,7 @@ impl Claims {
         Self { resources, sums: [0; MAX_RESOURCES], fair: 0.0 }
     }
 
-    /// A head-of-line packet that takes `times`, not all of them zero.
+    /// Adds a head-of-line packet with these `times`, not all of them zero.
     #[inline]
     pub(super) fn add(&mut self, weight: f64, times: &[Nanos]) {
         for (sum, claim) in self.sums.iter_mut().zip(claims(weight, times)) {
@@ -31,7 +31,7 @@ impl Claims {
         self.look();
     }
 
-    /// The same packet is no longer head of line.
+    /// Removes a packet that is no longer head of line.
     #[inline]
     pub(super) fn remove(&mut self, weight: f64, times: &[Nanos]) {
         for (sum, claim) in self.sums.iter_mut().zip(claims(weight, times)) {

@@ -1,12 +1,12 @@
-//! What is known of one flow: what it received, and how far it is behind a promise.
+//! State of one flow: what it received, and how far it is behind a promise.
 
 use dovetail_sched::Nanos;
 
-/// One flow's books.
+/// Account of one flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub(super) weight: f64,
-    // Where among those that wait; NOWHERE if it does not.
+    // Its index in the list of waiting flows; NOWHERE if it is not waiting.
     place: u32,
     /// Since when it has been waiting.
     pub(super) since: Nanos,
@@ -15,9 +15,9 @@ pub(super) struct Flow {
     served: Nanos,
     served_at: Nanos,
     in_service: u32,
-    /// The service received when the window began.
+    /// Service received before the current window.
     pub(super) served_before_window: Nanos,
-    // How far behind, and the integral of the fair share and the service when that was true.
+    // How far it was behind, with the integral of the fair share and the service at that time.
     lag: f64,
     lag_fair: f64,
     lag_served: Nanos,
@@ -52,19 +52,19 @@ impl Flow {
         self.served + Nanos((now - self.served_at).0.saturating_mul(u64::from(self.in_service)))
     }
 
-    /// One of its packets begins or ends on its dominant resource.
+    /// One of its packets starts or ends on its dominant resource.
     #[inline]
     pub(super) fn turn(&mut self, now: Nanos, begins: bool) {
         (self.served, self.served_at) = (self.served(now), now);
         self.in_service = if begins { self.in_service + 1 } else { self.in_service - 1 };
     }
 
-    /// It begins to wait, in this place, when the integral of the fair share is `fair`.
+    /// It starts to wait, at index `place`, when the integral of the fair share is `fair`.
     pub(super) fn join(&mut self, now: Nanos, fair: f64, place: u32) {
         self.place = place;
         let served = self.served(now);
         (self.lag_fair, self.lag_served) = (fair, served);
-        // Who left at this very instant was never away.
+        // A flow that left at this very instant was not away.
         if self.left_at != now {
             self.since = now;
             self.served_before_window = served;
@@ -72,12 +72,12 @@ impl Flow {
         }
     }
 
-    /// It goes on to wait in another place.
+    /// Changes its index.
     pub(super) fn moved_to(&mut self, place: u32) {
         self.place = place;
     }
 
-    /// It waits no more; the place that it leaves.
+    /// It no longer waits; returns its index.
     pub(super) fn leave(&mut self, now: Nanos) -> u32 {
         self.left_at = now;
         std::mem::replace(&mut self.place, NOWHERE)

@@ -1,17 +1,17 @@
 //! Each flow's share of its fair dominant share.
 //!
-//! At a moment at which the flows `i` have packets waiting, head-of-line packets that take `tau_ir` on resource `r`
-//! (`tau*_i` the largest of them) and weights `w_i`, dominant resource fairness gives flow `i` the share `w_i · d` of
-//! its head's dominant resource, with as much as fits (Wang, Feng, Li and Liang, CoNEXT 2014, eq. 16; weights are ours):
+//! At a time when the flows `i` are backlogged, with head-of-line packets that take `tau_ir` on resource `r` (`tau*_i` the
+//! largest of them) and weights `w_i`, dominant resource fairness gives flow `i` the share `w_i · d` of its head's dominant
+//! resource, with `d` as large as possible (Wang, Feng, Li and Liang, CoNEXT 2014, eq. 16; weights are ours):
 //!
 //! ```text
 //! d(t) = 1 / max_r sum_i w_i tau_ir / tau*_i            0 if no flow waits
 //! I(t) = integral of d
 //! ```
 //!
-//! **Worst share.** Time is cut into windows of equal width from 0 on. A flow that waits from a window's beginning `a`
-//! to its end `b` received dominant service: of each of its packets the part of the time on the packet's dominant
-//! resource (the first, if several take it equally long) that lies in the window. Its share is
+//! **Worst share.** Time is divided into windows of equal width starting at 0. For a flow that waits from a window's
+//! beginning `a` to its end `b`, the dominant service received is, for each of its packets, the part of the time on the
+//! packet's dominant resource (the first in case of ties) that lies in the window. Its share is
 //!
 //! ```text
 //! received / (w_i (I(b) - I(a)))
@@ -19,24 +19,24 @@
 //!
 //! and the figure is the least over flows and windows.
 //!
-//! **Shortfall.** A policy that promises each flow the part `alpha` of its fair share at all times breaks its word
-//! between `a` and `b` by `alpha w_i (I(b) - I(a)) - received`. No window hides anything if that is taken over *every*
-//! interval in which the flow waits. It grows while the flow is not in service and falls while it is, so it is enough
-//! to carry the largest over all beginnings, as one carries the backlog of a queue, and to look whenever service begins:
+//! **Shortfall.** A policy that promises each flow the part `alpha` of its fair share at all times misses it between `a` and
+//! `b` by `alpha w_i (I(b) - I(a)) - received`. To be independent of windows, the maximum is taken over *every* interval in
+//! which the flow waits. The value grows while the flow is not in service and falls while it is, so it suffices to track the
+//! maximum over all beginnings, like the backlog of a queue, and to check whenever service begins:
 //!
 //! ```text
 //! lag(t) = max(0, lag(s) + alpha w_i (I(t) - I(s)) - received between s and t)
 //! ```
 //!
-//! **What is allowed.** Packets cannot be cut, so no schedule follows a fluid to the letter. Over `m` resources,
-//! start-time tracking stays within `(m n - 1) tau_max` behind and `tau_max` ahead of it (theorem 5 as its proof has it,
-//! see [`tradeoff`](dovetail_sched::packet::tradeoff); `n` flows at once at most, `tau_max` the longest time of any packet
-//! anywhere), hence falls short by at most `m n tau_max` in any interval: the [slack](Shares::slack). The theorem speaks of
-//! the flows and heads that the fluid serves, the figures here of those that really wait: a flow whose only packet is in
-//! service claims nothing here. Where such flows come and go, what is called fair is a little more than the fluid gives.
+//! **Tolerance.** Packets cannot be split, so no schedule follows a fluid exactly. Over `m` resources, start-time tracking
+//! stays within `(m n - 1) tau_max` behind and `tau_max` ahead of it (theorem 5 as its proof has it, see
+//! [`tradeoff`](dovetail_sched::packet::tradeoff); `n` flows at once at most, `tau_max` the longest time of any packet
+//! anywhere), hence falls short by at most `m n tau_max` in any interval: the [slack](Shares::slack). The theorem concerns
+//! the flows and heads that the fluid serves, the figures here those that really wait: a flow whose only packet is in service
+//! has no claim here. If there are such flows, what is called fair here is a little more than the fluid gives.
 //!
-//! A packet waits from its arrival until it starts on the first resource or is dropped. A head that asks for no time at
-//! all has no share to get, and its flow counts as not waiting.
+//! A packet waits from its arrival until it starts on the first resource or is dropped. A head that takes no time on any
+//! resource has no claim to a share, and its flow counts as not waiting.
 
 mod claims;
 mod flow;
@@ -61,19 +61,19 @@ pub use tally::Worst;
 pub struct Shares {
     /// The width of the windows.
     pub window: Nanos,
-    /// Flow-windows: how often a flow waited through a window.
+    /// Flow-windows: number of pairs of a flow and a window throughout which it waited.
     pub counted: u64,
     /// The worst of them; `None` if there was none.
     pub worst: Option<Worst>,
-    /// The share that one in a hundred of them did not exceed, within 0.1 %.
+    /// The first percentile of their shares, within 0.1 %.
     pub first_percentile: Option<f64>,
-    /// The share that half of them did not exceed, within 0.1 %.
+    /// The median of their shares, within 0.1 %.
     pub median: Option<f64>,
-    /// By how much the promise was ever missed, over all flows and intervals; `None` without promise.
+    /// The most by which the promise was missed, over all flows and intervals; `None` without a promise.
     pub shortfall: Option<Nanos>,
     /// The largest number of flows that waited at once.
     pub flows_at_once: u64,
-    /// How many resources the pipeline has.
+    /// Number of resources of the pipeline.
     pub resources: u64,
     /// The longest time of any packet sent on any resource.
     pub longest: Nanos,
@@ -82,16 +82,16 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// How far short of its promise the flows that waited may have been because packets cannot be cut: theorem 5, with the
-    /// flows that waited at once for those that its fluid served at once.
+    /// How far flows may fall short of the promise because packets cannot be split: theorem 5, with the largest number of
+    /// flows that waited at once as the number that its fluid served at once.
     #[must_use]
     pub fn slack(&self) -> Nanos {
         Nanos(self.longest.0.saturating_mul(self.flows_at_once.saturating_mul(self.resources)))
     }
 }
 
-/// Watches each flow's share. Cost: O(m) a packet, and O(waiting flows) a window in which something
-/// happens. Memory: a word for each packet that waits and one for each of its resources.
+/// Tracks each flow's share. Cost: O(m) per packet, and O(waiting flows) per window with events. Memory: a word for each
+/// waiting packet and one for each of its resources.
 #[derive(Debug)]
 pub struct FairShare {
     resources: usize,
@@ -99,14 +99,14 @@ pub struct FairShare {
     promise: Option<f64>,
     flows: Vec<Flow>,
     waiting: Vec<Waiting>,
-    // The flows that wait, in no order.
+    // The waiting flows, unordered.
     backlogged: Vec<FlowId>,
     claims: Claims,
     service: Service,
     starting: Option<(FlowId, u64, Nanos)>,
     now: Nanos,
     window_begins: Nanos,
-    // Integrals of the fair share since the window began, and since somebody has been waiting.
+    // Integrals of the fair share since the window began, and since any flow has been waiting.
     fair_in_window: f64,
     fair: f64,
     tally: Tally,
@@ -117,8 +117,8 @@ pub struct FairShare {
 }
 
 impl FairShare {
-    /// For a pipeline of `resources` resources, with windows of `window` (at least a nanosecond), and `promise`, the part
-    /// of its fair share, 0 to 1, that every flow was promised.
+    /// For a pipeline of `resources` resources, with windows of `window` (at least a nanosecond), and `promise`, the part of
+    /// its fair share, 0 to 1, that every flow was promised.
     #[must_use]
     pub fn new(resources: usize, window: Nanos, promise: Option<f64>) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl FairShare {
         }
     }
 
-    /// Ends the watch, when the last packet has left its dominant resource.
+    /// Ends the observation, once the last packet has left its dominant resource.
     #[must_use]
     pub fn finish(mut self) -> Shares {
         self.start_before(Nanos::MAX);
@@ -167,13 +167,13 @@ impl FairShare {
         }
     }
 
-    /// Time goes on to `now`: windows close, service begins and ends.
+    /// Advances to `now`: closes windows, and begins and ends service.
     #[inline]
     fn advance(&mut self, now: Nanos) {
         loop {
             let turn = self.service.next_at().unwrap_or(Nanos::MAX);
             let event = now.min(turn);
-            // Beyond the end of time no window ends.
+            // No window ends beyond the maximum of time.
             match self.window_begins.0.checked_add(self.window.0).map(Nanos) {
                 Some(ends) if ends <= event => {
                     self.pass(ends);
@@ -190,7 +190,7 @@ impl FairShare {
         }
     }
 
-    /// Time in which nothing happens.
+    /// Advances through time without events.
     #[inline]
     fn pass(&mut self, now: Nanos) {
         let took = now - self.now;
@@ -209,7 +209,7 @@ impl FairShare {
         self.flows[flow.index()].turn(self.now, matches!(turn, Turn::Begins(_)));
     }
 
-    /// Carries the flow's lag on to now.
+    /// Updates the flow's lag.
     #[inline]
     fn look(&mut self, flow: FlowId) {
         let state = &mut self.flows[flow.index()];
@@ -220,14 +220,14 @@ impl FairShare {
         }
     }
 
-    /// The window ends now. So do those after it until the next `event`, and they are all alike.
+    /// Closes the window that ends now, and those after it until the next `event`, which are all alike.
     #[cold]
     fn close(&mut self, event: Nanos) {
         self.count(self.window_begins, 1);
         self.window_begins = self.now;
         let alike = (event - self.now).0 / self.window.0;
         if alike > 0 {
-            // The first of them stands for all; flows that came in the window just closed are whole now.
+            // The first one represents all; flows that arrived in the window just closed are complete from here on.
             let first = self.now;
             self.pass(first + self.window);
             self.count(first, alike);
@@ -237,7 +237,7 @@ impl FairShare {
         }
     }
 
-    /// Takes note of `windows` windows of which the first begins at `from` and ends now, and begins another.
+    /// Counts `windows` windows, of which the first begins at `from` and ends now, and begins another.
     fn count(&mut self, from: Nanos, windows: u64) {
         for &flow in &self.backlogged {
             let state = &self.flows[flow.index()];
@@ -258,7 +258,7 @@ impl FairShare {
         }
     }
 
-    /// Changes what waits of a flow.
+    /// Changes a flow's waiting packets.
     #[inline]
     fn change(&mut self, flow: FlowId, change: impl FnOnce(&mut Waiting)) {
         let state = &mut self.flows[flow.index()];
@@ -282,7 +282,7 @@ impl FairShare {
 
     fn join(&mut self, flow: FlowId) {
         if self.backlogged.is_empty() {
-            // Rounding does not outlive a busy period.
+            // Rounding errors do not outlive a busy period.
             self.fair = 0.0;
         }
         self.flows[flow.index()].join(self.now, self.fair, self.backlogged.len() as u32);
@@ -298,7 +298,7 @@ impl FairShare {
         }
     }
 
-    /// The released packet starts, if that is before `now`; what else happens at the instant of its start comes first.
+    /// Starts the released packet if its start is before `now`; other events at the instant of its start come first.
     #[inline]
     fn start_before(&mut self, now: Nanos) {
         if let Some((flow, handle, at)) = self.starting.filter(|&(_, _, at)| at < now) {

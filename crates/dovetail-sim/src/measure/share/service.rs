@@ -1,8 +1,8 @@
-//! When whose packets are on their dominant resource.
+//! When packets are on their dominant resource.
 //!
-//! A packet's whole passage is known when it is released, often long before it comes to its dominant resource. A
-//! resource serves in order of release, so a queue a resource holds what is to come in order of time, and the next
-//! beginning or end is at the front of one of them.
+//! A packet's whole passage is known when it is released, often long before it reaches its dominant resource. A resource
+//! serves packets in order of release, so one queue per resource holds future service in order of time, and the next
+//! beginning or end is at the head of one of them.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) enum Turn {
     Ends(FlowId),
 }
 
-/// The dominant service that is in progress or to come.
+/// Dominant service in progress or to come.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     to_come: [VecDeque<Span>; MAX_RESOURCES],
@@ -24,7 +24,7 @@ pub(super) struct Service {
 #[derive(Debug, Clone, Copy)]
 struct Span {
     flow: FlowId,
-    // The next of begin and end that is still to be told.
+    // The next event of the two, begin or end, that is still to be returned.
     at: Nanos,
     begun: bool,
     end: Nanos,
@@ -37,7 +37,7 @@ impl Service {
         self.to_come[resource].push_back(Span { flow, at: start, begun: false, end });
     }
 
-    /// When the next turn is.
+    /// Time of the next turn.
     #[inline]
     pub(super) fn next_at(&self) -> Option<Nanos> {
         self.to_come.iter().filter_map(|spans| spans.front()).map(|span| span.at).min()

@@ -1,26 +1,26 @@
-//! What comes of many flow-windows: the worst, the count, and two percentiles.
+//! Statistics over many flow-windows: the worst, the count, and two percentiles.
 
 use dovetail_sched::{FlowId, Nanos};
 use dovetail_stats::{Histogram, Quantile};
 
-/// The flow-window in which a flow had least of its fair share.
+/// The flow-window in which a flow received the least of its fair share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worst {
-    /// What it received over what was fair.
+    /// What it received divided by what was fair.
     pub share: f64,
     /// The flow.
     pub flow: FlowId,
     /// When the window begins.
     pub from: Nanos,
-    /// The dominant service that was fair, in nanoseconds.
+    /// The fair amount of dominant service, in nanoseconds.
     pub fair_nanos: f64,
 }
 
-/// Flow-windows seen so far.
+/// Statistics of flow-windows so far.
 #[derive(Debug)]
 pub(super) struct Tally {
     worst: Option<Worst>,
-    // In millionths. A hostile run has more windows than can be counted.
+    // In millionths; counts saturate, since a hostile run may have any number of windows.
     shares: Histogram,
 }
 
@@ -35,7 +35,7 @@ impl Tally {
     pub(super) fn add(&mut self, flow: FlowId, from: Nanos, received: f64, fair_nanos: f64, windows: u64) {
         let share = received / fair_nanos;
         let worse = self.worst.is_none_or(|worst| {
-            // Of equals the earliest counts, and in one window the flow with the lowest id.
+            // In case of ties, the earliest counts, and within a window the flow with the lowest id.
             share < worst.share || (share == worst.share && from == worst.from && flow < worst.flow)
         });
         if worse {
@@ -52,7 +52,7 @@ impl Tally {
         self.shares.count()
     }
 
-    /// The share that this part of the flow-windows did not exceed, within 0.1 %.
+    /// The given quantile of the shares, within 0.1 %.
     pub(super) fn at(&self, quantile: Quantile) -> Option<f64> {
         self.shares.quantile(quantile).map(|millionths| millionths as f64 / MILLIONTHS)
     }

@@ -1,20 +1,20 @@
-//! What waits of a flow.
+//! Waiting packets of a flow.
 //!
-//! Where queues have no limit, this grows with the backlog. So a packet takes a word for its handle and one for each resource,
-//! and what a backlog took is given back as it goes.
+//! If queues are unlimited, this grows with the backlog. A packet therefore takes a word for its handle and one per resource,
+//! and memory is released as the backlog shrinks.
 
 use std::collections::VecDeque;
 
 use dovetail_sched::{Demand, MAX_RESOURCES, Nanos, Packet};
 
-/// Words that are kept although they are not used.
+/// Capacity in words that is kept when unused.
 const KEPT_WORDS: usize = 256;
 
-/// The packets of a flow that wait, in order of arrival.
+/// The waiting packets of a flow, in order of arrival.
 #[derive(Debug)]
 pub(super) struct Waiting {
     resources: usize,
-    // Of each packet its handle, and its time on each resource.
+    // For each packet its handle, and its time on each resource.
     words: VecDeque<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Waiting {
         self.words.extend(packet.demand.times().iter().map(|time| time.0));
     }
 
-    /// What the oldest packet asks for.
+    /// Demand of the oldest packet.
     #[inline]
     pub(super) fn head(&self) -> Option<Demand> {
         let mut times = [Nanos::ZERO; MAX_RESOURCES];
@@ -44,7 +44,7 @@ impl Waiting {
         (!self.words.is_empty()).then(|| Demand::new(&times[..self.resources]).ok()).flatten()
     }
 
-    /// Takes a packet out: the first, unless a policy or a limit took another.
+    /// Removes a packet: the first, unless a policy or a limit took another.
     #[inline]
     pub(super) fn take(&mut self, handle: u64) {
         let stride = 1 + self.resources;
@@ -74,7 +74,7 @@ mod tests {
     fn packets_leave_from_anywhere_and_their_room_with_them() {
         let mut waiting = Waiting::new(2);
         assert!(waiting.is_empty() && waiting.head().is_none());
-        // Handles that are also times: only a handle names a packet.
+        // Handles that also occur as times: only a handle identifies a packet.
         (1..=10_000).for_each(|handle| waiting.push(&packet(handle)));
         assert_eq!(waiting.head(), Some(packet(1).demand));
         [10_000, 50, 1, 7, 20_000].into_iter().for_each(|handle| waiting.take(handle));

@@ -1,18 +1,18 @@
-//! Virtual time on the clocks that `quinn-proto` knows.
+//! Virtual time in the types of `quinn-proto`.
 //!
-//! It takes times as [`Instant`]s, and the standard library makes the first of them only by reading the machine's clock. So that
-//! is read once, for an epoch: all other instants are virtual times after it, and only differences ever count. This is the one
-//! file of the simulator that may name a clock.
+//! It takes times as [`Instant`]s, and the standard library creates the first of them only by reading the machine's clock.
+//! That clock is read once, for an epoch; all other instants are virtual times after it, and only differences ever matter.
+//! This is the only file of the simulator that may use a clock.
 
 use std::time::{Duration, Instant, SystemTime};
 
 use dovetail_sched::Nanos;
 use quinn_proto::TimeSource;
 
-/// A virtual time as `quinn-proto` hands it on.
+/// A virtual time in `quinn-proto`'s type.
 pub(super) type Time = Instant;
 
-/// Virtual time as instants.
+/// Converts virtual time to instants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     epoch: Instant,
@@ -34,7 +34,7 @@ impl Clock {
     }
 }
 
-/// A calendar that stands still: tokens would have dates.
+/// A calendar that stands still: tokens contain dates.
 pub(super) struct Stopped;
 
 impl TimeSource for Stopped {

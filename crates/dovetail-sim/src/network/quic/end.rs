@@ -1,4 +1,4 @@
-//! One end of a QUIC connection: an endpoint that has one connection, with one stream from the opener to the listener.
+//! One end of a QUIC connection: an endpoint with one connection, with one stream from the opener to the listener.
 
 use std::net::{SocketAddr, SocketAddrV4};
 
@@ -11,13 +11,13 @@ use quinn_proto::{
 use super::{clock::Clock, settings::Settings};
 use crate::network::party::Application;
 
-/// The name that openers ask for, which no listener looks at.
+/// Server name that openers request; listeners ignore it.
 const NAME: &str = "host";
 
 /// One end of a connection.
 pub(in crate::network) struct End {
     endpoint: Endpoint,
-    // A listener has none before the first packet.
+    // `None` on a listener before the first packet.
     connection: Option<(ConnectionHandle, Connection)>,
     peer: SocketAddr,
     opens: bool,
@@ -31,8 +31,8 @@ pub(in crate::network) struct End {
 }
 
 impl End {
-    /// An end between these sockets, its own first; the one that `opens` begins in its first turn. `seed` is of all that it
-    /// draws.
+    /// An end between these sockets, its own first; if `opens`, it begins in its first turn. `seed` determines all of its
+    /// random choices.
     pub(in crate::network) fn new(
         opens: bool,
         settings: &Settings,
@@ -59,7 +59,7 @@ impl End {
         })
     }
 
-    /// A packet arrived; its turn follows.
+    /// A packet arrived; the end's turn follows.
     pub(in crate::network) fn receive(&mut self, payload: BytesMut, now: Nanos) {
         let now = self.clock.at(now);
         self.leaving.clear();
@@ -70,7 +70,7 @@ impl End {
                 self.connection = self.endpoint.accept(incoming, now, &mut self.leaving, None).ok();
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),
-            // Resets and refusals of packets that no connection of its own sent: stragglers.
+            // Resets and refusals of packets that none of its connections sent: strays.
             Some(DatagramEvent::Response(_)) | None => {}
         }
     }
@@ -81,7 +81,8 @@ impl End {
         }
     }
 
-    /// Lets the application read and write; the bytes that it read. What is to be sent then is [`next`](Self::next)'s.
+    /// Lets the application read and write; returns the number of bytes read. Then call [`next`](Self::next) for packets to
+    /// send.
     pub(in crate::network) fn apply(&mut self, application: &mut Application, now: Nanos) -> u64 {
         let now = self.clock.at(now);
         let Some((_, connection)) = &mut self.connection else { return 0 };
@@ -100,7 +101,7 @@ impl End {
         read
     }
 
-    /// Endpoint and connection tell each other what has to do with connection ids.
+    /// Passes events about connection ids between endpoint and connection.
     fn tell_endpoint(&mut self) {
         let Some((handle, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll_endpoint_events() {
@@ -110,7 +111,7 @@ impl End {
         }
     }
 
-    /// What happened to the connection.
+    /// Processes the connection's events.
     fn hear(&mut self) {
         let Some((_, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll() {
@@ -160,13 +161,13 @@ impl End {
                 Err(_) => break,
             }
         }
-        // What it says is to be sent leaves in this turn anyway.
+        // Packets that this calls for are sent in this turn anyway.
         let _ = chunks.finalize();
         application.has_read(read);
         read
     }
 
-    /// The next packet that leaves.
+    /// The next packet to send.
     pub(in crate::network) fn next(&mut self, now: Nanos) -> Option<BytesMut> {
         let (_, connection) = self.connection.as_mut()?;
         self.leaving.clear();
@@ -174,18 +175,18 @@ impl End {
         Some(BytesMut::from(&self.leaving[..packet.size]))
     }
 
-    /// When it wants its next turn.
+    /// When it needs its next turn.
     pub(in crate::network) fn poll_at(&mut self) -> Option<Nanos> {
         let (_, connection) = self.connection.as_mut()?;
         connection.poll_timeout().map(|due| self.clock.time_of(due))
     }
 
-    /// Whether the connection is over on this end.
+    /// Whether the connection is closed at this end.
     pub(in crate::network) fn is_closed(&self) -> bool {
         self.connection.as_ref().is_some_and(|(_, connection)| connection.is_drained())
     }
 
-    /// Whether this end needs the other no more: it is over, or only waits for stragglers.
+    /// Whether this end no longer needs the other: it is closed, or only waits for stray packets.
     pub(in crate::network) fn is_content(&self) -> bool {
         self.connection.as_ref().is_some_and(|(_, connection)| connection.is_closed())
     }

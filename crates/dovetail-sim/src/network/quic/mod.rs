@@ -1,21 +1,21 @@
 //! QUIC between simulated hosts: `quinn-proto`, a QUIC (RFC 9000, 9002) without I/O, in virtual time.
 //!
-//! A connection carries one stream, from its opener to its listener. Each end is a whole endpoint of its own, so that what the
-//! network needs of it is what it needs of TCP's: packets that arrived, turns of the application, packets that leave, and the
-//! time of the next turn. Packets are real ones with all their bytes, for `quinn-proto` reads what it is given. Nothing is
-//! encrypted: the session in `plain` exchanges messages as long as TLS 1.3's, and leaves the 16 bytes of each packet's
-//! seal empty.
+//! A connection carries one stream, from its opener to its listener. Each end is an endpoint of its own, so that it has the
+//! same interface to the network as a TCP end: packets that arrived, turns of the application, packets to send, and the time
+//! of the next turn. Packets are real ones with all their bytes, since `quinn-proto` parses them. Nothing is encrypted: the
+//! session in `plain` exchanges messages of the same lengths as TLS 1.3's, and leaves the 16 bytes of each packet's
+//! authentication tag empty.
 //!
-//! Equal seeds give equal runs. All that `quinn-proto` would draw or read from outside is given to it: the generator's seed,
-//! connection ids (which count), the keys of resets and tokens, and both clocks. The congestion control is NewReno, whose floats are multiplied, divided and rounded only, which
-//! IEEE 754 fixes to the last bit.
+//! Equal seeds give equal runs. Everything that `quinn-proto` would draw or read from outside is supplied: the generator's
+//! seed, connection ids (consecutive numbers), the keys of resets and tokens, and both clocks. Congestion control is NewReno,
+//! whose floats are only multiplied, divided and rounded, which IEEE 754 specifies to the last bit.
 //!
 //! | file | what |
 //! |---|---|
-//! | `clock` | virtual time on its clocks |
+//! | `clock` | virtual time for its clocks |
 //! | `settings` | what all connections of a run have in common |
 //! | `end` | one end of a connection |
-//! | `reno` | how much may be in flight |
+//! | `reno` | congestion control |
 //! | `plain` | a handshake of TLS's lengths, and keys that encrypt nothing |
 
 mod clock;
@@ -24,7 +24,7 @@ mod plain;
 mod reno;
 mod settings;
 
-/// The bytes of a UDP packet's payload.
+/// The payload of a UDP packet.
 pub(super) type Payload = bytes::BytesMut;
 
 pub(super) use end::End;

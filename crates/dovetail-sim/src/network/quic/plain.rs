@@ -1,5 +1,5 @@
-//! A session that encrypts nothing: messages as long as TLS 1.3's with the transport parameters inside, then keys that leave
-//! payloads as they are and append an empty seal.
+//! A session that encrypts nothing: messages as long as TLS 1.3's that contain the transport parameters, then keys that leave
+//! payloads unchanged and append an empty tag.
 
 use std::{any::Any, mem, sync::Arc};
 
@@ -13,18 +13,18 @@ use quinn_proto::{
     transport_parameters::TransportParameters,
 };
 
-/// The seal of a packet: AES-GCM's and ChaCha20-Poly1305's are as long.
+/// The authentication tag of a packet: AES-GCM's and ChaCha20-Poly1305's have this length.
 const SEAL_BYTES: usize = 16;
-/// Messages of a handshake without resumption. A ClientHello of common browsers without post-quantum keys; a ServerHello; from
-/// EncryptedExtensions to Finished with a chain of two certificates; a client's Finished.
+/// Messages of a handshake without resumption: a ClientHello of common browsers without post-quantum keys; a ServerHello;
+/// from EncryptedExtensions to Finished with a chain of two certificates; a client's Finished.
 const CLIENT_HELLO_BYTES: usize = 300;
 const SERVER_HELLO_BYTES: usize = 90;
 const SERVER_REST_BYTES: usize = 2500;
 const FINISHED_BYTES: usize = 36;
-/// What a message begins with here: its own length and the parameters'.
+/// Header of a message here: its own length and the parameters'.
 const LENGTHS_BYTES: usize = 6;
 
-/// Every key that QUIC has use for.
+/// Implements every kind of key that QUIC uses.
 pub(super) struct Key;
 
 impl PacketKey for Key {
@@ -60,7 +60,7 @@ impl HeaderKey for Key {
 }
 
 impl HmacKey for Key {
-    // Reset tokens have to differ by connection id, and that is all: FNV-1a.
+    // Reset tokens only have to differ by connection id: FNV-1a.
     fn sign(&self, data: &[u8], out: &mut [u8]) {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         let hash = data.iter().fold(0xcbf2_9ce4_8422_2325, step).to_be_bytes();
@@ -104,7 +104,7 @@ fn keys() -> Keys {
     Keys { header: KeyPair { local: Box::new(Key), remote: Box::new(Key) }, packet: packet_keys() }
 }
 
-/// Makes sessions, of either side.
+/// Creates sessions for either side.
 pub(super) struct Plain;
 
 impl crypto::ClientConfig for Plain {
@@ -137,10 +137,10 @@ struct Session {
     side: Side,
     own: TransportParameters,
     peers: Option<TransportParameters>,
-    // Messages written, and messages read.
+    // Number of messages written and read.
     written: u8,
     read: u8,
-    // What has come of the next message.
+    // The part of the next message received so far.
     inbox: BytesMut,
     has_told: bool,
 }
@@ -150,7 +150,7 @@ impl Session {
         Self { side, own: *parameters, peers: None, written: 0, read: 0, inbox: BytesMut::new(), has_told: false }
     }
 
-    /// A message: its length, the parameters' length, the parameters, zeros.
+    /// Writes a message: its length, the parameters' length, the parameters, zeros.
     fn write(&mut self, bytes: usize, with_parameters: bool, into: &mut Vec<u8>) {
         let mut parameters = Vec::new();
         if with_parameters {
@@ -213,7 +213,7 @@ impl crypto::Session for Session {
             }
             self.read += 1;
         }
-        // Whether there is something to be told of now: the other side's parameters, once.
+        // Whether there is something new to report: the peer's parameters, once.
         let knows = self.peers.is_some();
         Ok(knows && !mem::replace(&mut self.has_told, knows))
     }
@@ -222,7 +222,7 @@ impl crypto::Session for Session {
         Ok(self.peers)
     }
 
-    /// Writes the next message, and says with which keys packets go on.
+    /// Writes the next message, and returns the keys for the packets that follow.
     fn write_handshake(&mut self, into: &mut Vec<u8>) -> Option<Keys> {
         match (self.side, self.written, self.read) {
             (Side::Client, 0, _) => {

@@ -1,11 +1,11 @@
-//! NewReno, and one packet that may leave although the window has fallen below what is in flight.
+//! NewReno, with one packet that may be sent although the window has fallen below what is in flight.
 //!
-//! RFC 9002, section 7.3.2, lets a sender send one packet as recovery begins, so that what was lost is soon sent again. The
-//! library's NewReno has no such packet, and without it a connection may never come about. The opener's last message of the
-//! handshake is lost, and the opener learns of that; its data fill the window and are not acknowledged, because the
-//! listener cannot read them before it has that message, which waits for room in the window. The library's timer runs for the
-//! data alone, since nothing of the handshake is in flight (section 6.2.1 has it run for the handshake until that is confirmed).
-//! Messages of the handshake leave before data, so the one packet is theirs.
+//! RFC 9002, section 7.3.2, permits one packet as recovery begins, so that lost data is soon retransmitted. The library's
+//! NewReno lacks this, and without it a handshake may never complete. Suppose the opener's last handshake message is lost,
+//! and the opener learns of that. Its data fill the window and are not acknowledged, because the listener cannot read them
+//! before it has that message, which waits for room in the window. The library's timer runs for the data alone, since nothing
+//! of the handshake is in flight (section 6.2.1 requires it to run for the handshake until that is confirmed). Handshake
+//! messages are sent before data, so they get the one packet.
 
 use std::{any::Any, sync::Arc};
 
@@ -16,14 +16,14 @@ use quinn_proto::{
 
 use super::clock::Time;
 
-/// Makes controllers.
+/// Creates controllers.
 #[derive(Debug)]
 pub(super) struct Settings {
     reno: Arc<NewRenoConfig>,
 }
 
 impl Settings {
-    /// With this first window, in bytes.
+    /// With this initial window, in bytes.
     pub(super) fn new(first_window: u64) -> Self {
         let mut reno = NewRenoConfig::default();
         reno.initial_window(first_window);
@@ -42,9 +42,9 @@ impl ControllerFactory for Settings {
 struct Reno {
     reno: NewReno,
     mtu: u64,
-    // Bytes, those of packets that only acknowledge included until others are acknowledged.
+    // Bytes in flight, including pure acknowledgements until other packets are acknowledged.
     in_flight: u64,
-    // Something was lost, and nothing was sent since.
+    // A packet was lost, and none has been sent since.
     may_send: bool,
 }
 
@@ -75,7 +75,7 @@ impl Controller for Reno {
     }
 
     fn window(&self) -> u64 {
-        // The library sends while what is in flight and a whole packet are less.
+        // The library sends while what is in flight plus a whole packet is less than the window.
         let one_more = if self.may_send { self.in_flight + self.mtu + 1 } else { 0 };
         self.reno.window().max(one_more)
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::network::transport::{QUIC_ID_BYTES, Transport, UDP_HEADERS_BYTES};
 
-/// Bytes that are handed over at once.
+/// Size of the chunks that applications write.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// What all connections of a run have in common.
@@ -28,7 +28,7 @@ pub(in crate::network) struct Settings {
 }
 
 impl Settings {
-    /// `None` if packets would be longer than UDP's can be, which no network that was checked asks for.
+    /// `None` if packets would exceed UDP's maximum, which no checked network requests.
     pub(in crate::network) fn new(transport: &Transport) -> Option<Self> {
         let datagram_bytes = u16::try_from(transport.mtu_bytes.checked_sub(UDP_HEADERS_BYTES)?).ok()?;
         let window = transport.tcp.receive_bytes;
@@ -36,7 +36,7 @@ impl Settings {
         let mut config = TransportConfig::default();
         config
             .congestion_controller_factory(Arc::new(reno))
-            // One size, whatever is lost: neither looked for nor given up.
+            // A fixed size, whatever is lost: neither probed nor reduced.
             .initial_mtu(datagram_bytes)
             .min_mtu(datagram_bytes)
             .mtu_discovery_config(None)
@@ -67,13 +67,13 @@ impl Settings {
         })
     }
 
-    /// Of an endpoint that draws from this seed.
+    /// Configuration of an endpoint with this seed.
     pub(super) fn endpoint(&self, seed: u64) -> Arc<EndpointConfig> {
         let mut seeds = [0; 32];
         seeds[..8].copy_from_slice(&seed.to_le_bytes());
         let mut config = EndpointConfig::new(Arc::new(Key));
         config.cid_generator(|| Box::new(Counting(0))).rng_seed(Some(seeds)).grease_quic_bit(false);
-        // Neither end's datagrams are shorter than QUIC's least, so this is never refused.
+        // Neither end's datagrams are shorter than QUIC's minimum, so this is never rejected.
         let _ = config.max_udp_payload_size(self.datagram_bytes);
         Arc::new(config)
     }
@@ -101,12 +101,12 @@ impl Settings {
     }
 }
 
-/// The first congestion window (RFC 9002, section 7.2).
+/// The initial congestion window (RFC 9002, section 7.2).
 fn first_window(datagram_bytes: u64) -> u64 {
     (10 * datagram_bytes).min((2 * datagram_bytes).max(14_720))
 }
 
-/// Connection ids of an endpoint: in turn.
+/// Connection ids of an endpoint: consecutive numbers.
 struct Counting(u64);
 
 impl ConnectionIdGenerator for Counting {

@@ -1,9 +1,9 @@
-//! Users' connections to the gateway, where users and gateway speak TCP.
+//! Users' connections to the gateway, if users and gateway speak TCP.
 //!
-//! As browsers do, a user opens a connection for a request that finds none idle, up to a limit, and requests beyond it wait
-//! for a response to end. A connection carries one request at a time. What the gateway has read for a user and the user's
-//! end has not acknowledged is in the socket's buffer at the gateway: that is bounded, and the gateway reads no more of a
-//! response than has room there. So a user who is slow closes the window of the connection to the server.
+//! Like a browser, a user opens a connection for a request that finds none idle, up to a limit; requests beyond it wait for a
+//! response to end. A connection carries one request at a time. What the gateway has read for a user and the user's end has
+//! not acknowledged is in the socket's buffer at the gateway. That buffer is bounded, and the gateway reads no more of a
+//! response than fits. A slow user thus closes the window of the connection to the server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,15 +23,15 @@ use crate::network::{
     spec::UserConnections,
 };
 
-/// Seeds of users' connections are apart from those of connections to servers.
+/// Separates seeds of users' connections from those of connections to servers.
 const SEEDS: u64 = 1 << 31;
 
-/// What a user's connection is doing.
+/// State of a user's connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Downstream {
     user: usize,
     exchange: Option<usize>,
-    /// What the gateway has still to read of the request, and the user of the response.
+    /// Bytes of the request that the gateway has still to read, and of the response that the user has.
     asks: u64,
     answers: u64,
 }
@@ -40,7 +40,7 @@ struct Downstream {
 #[derive(Debug, Default)]
 struct OfUser {
     open: u32,
-    /// Requests that wait for a connection.
+    /// Requests waiting for a connection.
     waiting: VecDeque<usize>,
 }
 
@@ -48,14 +48,14 @@ struct OfUser {
 pub(super) struct Downstreams {
     spec: UserConnections,
     gateway: usize,
-    // By their place among connections.
+    // By index of the connection.
     open: Vec<Downstream>,
-    // By the number of the user.
+    // By number of the user.
     users: Vec<OfUser>,
-    // The gateway's end of the connection that a request is on, by exchange.
+    // The gateway's end of the connection that carries a request, by exchange.
     carriers: BTreeMap<usize, EndId>,
     idle: Idle,
-    /// How many connections were opened.
+    /// Number of connections opened.
     pub(super) opened: u64,
     /// The most bytes that the gateway held for one of them.
     pub(super) most_held: u64,
@@ -75,8 +75,8 @@ impl Downstreams {
         }
     }
 
-    /// A user sends a request of this many bytes, whose response has so many: on the connection of this end, whose turn
-    /// is due. `None`: it waits for one.
+    /// A user sends a request of this many bytes, with a response of `answers` bytes. Returns the end of the connection it is
+    /// sent on, whose turn is due; `None` if it waits for a connection.
     pub(super) fn ask(
         &mut self,
         exchange: usize,
@@ -115,7 +115,7 @@ impl Downstreams {
             of: Of::Access(Part::OverTcp),
             stop: Nanos::MAX,
         })?;
-        // As browsers and proxies set theirs (TCP_NODELAY).
+        // As browsers and proxies do (TCP_NODELAY).
         let connection = &mut net.connections[id];
         connection.opener.end.sends_at_once();
         connection.listener.end.sends_at_once();
@@ -126,12 +126,12 @@ impl Downstreams {
         Ok(id)
     }
 
-    /// The request that is on the connection of this end.
+    /// The request carried by the connection of this end.
     pub(super) fn exchange(&self, id: EndId) -> Option<usize> {
         self.open[id.place].exchange
     }
 
-    /// The gateway read this many bytes; the request, if that was the last of it.
+    /// The gateway read this many bytes; returns the request if they completed it.
     pub(super) fn gateway_read(&mut self, id: EndId, bytes: u64) -> Option<usize> {
         let downstream = &mut self.open[id.place];
         if downstream.asks == 0 {
@@ -141,13 +141,13 @@ impl Downstreams {
         downstream.exchange.filter(|_| downstream.asks == 0)
     }
 
-    /// How many bytes of a response the gateway has room for; without limit where it goes over no connection.
+    /// Bytes of a response that the gateway has room for; unlimited if it uses no connection.
     pub(super) fn room(&self, exchange: usize, net: &mut GatewayNet<'_>) -> u64 {
         let Some(&id) = self.carriers.get(&exchange) else { return u64::MAX };
         u64::from(self.spec.buffer_bytes).saturating_sub(net.connections[id].listener.end.held_bytes())
     }
 
-    /// So much of a response goes to its user: on the connection of this end, whose turn is due.
+    /// Sends `bytes` of a response to its user; returns the end of the connection, whose turn is due.
     pub(super) fn hand_over(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Option<EndId> {
         let id = *self.carriers.get(&exchange)?;
         let end = &mut net.connections[id].listener.end;
@@ -156,15 +156,15 @@ impl Downstreams {
         Some(id)
     }
 
-    /// The user read this many bytes; whether that was the last of a response.
+    /// The user read this many bytes; returns whether they completed a response.
     pub(super) fn user_read(&mut self, id: EndId, bytes: u64) -> bool {
         let downstream = &mut self.open[id.place];
         downstream.answers = downstream.answers.saturating_sub(bytes);
         downstream.answers == 0
     }
 
-    /// A response is over, and its connection is free: what its user sends next, if something waits for a connection. Whether
-    /// the connection is to be closed.
+    /// A response is over, and its connection is free. Returns the request to send next, if one waits for a connection, and
+    /// whether the connection is to be closed.
     pub(super) fn rests(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> (Option<usize>, bool) {
         let downstream = &mut self.open[id.place];
         let number = downstream.user;
@@ -181,7 +181,7 @@ impl Downstreams {
         (self.users[number].waiting.pop_front(), !self.idle.keeps())
     }
 
-    /// A user's connections that were idle for too long, which are to be closed.
+    /// A user's connections that were idle for too long and are to be closed.
     pub(super) fn overdue(&mut self, number: usize, net: &mut GatewayNet<'_>) -> Vec<EndId> {
         let (closed, again) = self.idle.overdue(number, net.now);
         if let Some(at) = again {
@@ -191,7 +191,7 @@ impl Downstreams {
         closed
     }
 
-    /// A user waits no longer for a response: the user's end of its connection, which is to be broken off, and what goes
+    /// A user cancels a request. Returns the user's end of its connection, which is to be aborted, and the request to send
     /// next.
     pub(super) fn cancels(&mut self, exchange: usize, number: usize) -> Option<(EndId, Option<usize>)> {
         let user = &mut self.users[number];

@@ -1,4 +1,4 @@
-//! A gateway that schedules requests, as a model of users' access: what comes to it, and what it foresees.
+//! A gateway that schedules requests, as a model of users' access: its packets and its events.
 
 use dovetail_sched::{
     Nanos,
@@ -23,18 +23,18 @@ use crate::network::{
     spec::Access,
 };
 
-/// A probe's length: an ICMP echo with 8 bytes of data is 36, a UDP packet with a number and a time 44; rounded up.
+/// Length of a probe: an ICMP echo with 8 bytes of data has 36, a UDP packet with a number and a time 44; rounded up.
 const PROBE_BYTES: u32 = 64;
 /// The port of the echo service (RFC 862).
 const ECHO: u16 = 7;
-/// From one note of the scheduler's figures to the next.
+/// Interval at which the scheduler's figures are recorded.
 const NOTE_EVERY: Nanos = Nanos::from_secs(1);
-/// From one look at what was sent up to the next.
+/// Interval at which the bytes sent up are checked.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
-/// More than a day's are not kept.
+/// Limit of records: a little more than a day's.
 const MOST_NOTES: usize = 100_000;
 
-/// A gateway at work.
+/// A gateway.
 pub(in crate::network) struct RequestGateway<'a> {
     relay: Relay<'a>,
     far: FarQueue,
@@ -43,7 +43,7 @@ pub(in crate::network) struct RequestGateway<'a> {
 }
 
 impl<'a> RequestGateway<'a> {
-    /// A gateway under this policy of requests; puts what it and its users do first on the agenda.
+    /// A gateway under this request policy; schedules its and its users' first events.
     pub(in crate::network) fn begin(
         access: &'a Access,
         policy: &RequestSpec,
@@ -52,13 +52,13 @@ impl<'a> RequestGateway<'a> {
         let spec = net.spec;
         let goodput = spec.goodput_bytes_per_s();
         let rate = access.capacity_bytes_per_s.unwrap_or(goodput);
-        // What is told as a response's length has the header in it.
+        // Response lengths passed to the scheduler include the header.
         let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(rate) };
         let mut scheduler = policy.build(&setup)?;
         let mut uplink = Uplink::new(access.uplink.map(|rate| spec.payload_bytes_per_s(rate)))?;
         let mut users = Vec::new();
         let asking = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some());
-        // All classes before any user: one may be of a class that is written later.
+        // All classes before any user: a user may belong to a class that is declared later.
         for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
             for at in asking() {
                 scheduler.set_class(ClassId(at as u32), spec.traffic[at].weight, Nanos::ZERO);
@@ -84,7 +84,7 @@ impl<'a> RequestGateway<'a> {
         Ok(Self { relay, far: FarQueue::default(), notes: Vec::new(), lost_among_users: 0 })
     }
 
-    /// A probe leaves, and what is known of the far queue without it is told.
+    /// Sends a probe, and reports what is known of the far queue without its answer.
     fn probe(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let access = self.relay.access;
         let number = self.far.probe(net.now);
@@ -178,7 +178,7 @@ impl AccessModel for RequestGateway<'_> {
             Part::Asks(exchange) => self.relay.asked(exchange, net),
             Part::Answers { exchange, payload } => self.relay.answered(exchange, payload.into(), net),
             Part::Probe(number) => self.probed(number, at, net)?,
-            // Those come over TCP.
+            // These are sent over TCP.
             Part::Exchange | Part::OverTcp => {}
         }
         Ok(())
@@ -192,7 +192,7 @@ impl AccessModel for RequestGateway<'_> {
     }
 
     fn lost(&mut self, part: Part) {
-        // Nobody sends those again.
+        // These are not retransmitted.
         self.lost_among_users += u64::from(matches!(part, Part::Asks(_) | Part::Answers { .. }));
     }
 

@@ -1,7 +1,7 @@
-//! Connections that wait for the next request, and for how long.
+//! Idle connections, and how long they are kept.
 //!
-//! The one used last goes first, so those that are not needed grow old and are closed. There is one timer for each party
-//! that connections lead to, not one for each time that a connection rests.
+//! The connection used last is reused first, so those that are not needed grow old and are closed. There is one timer per
+//! party that connections lead to, not one per idle period.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use dovetail_sched::Nanos;
 
 use crate::network::packets::EndId;
 
-/// Idle connections, by whom they lead to.
+/// Idle connections, by party.
 #[derive(Debug)]
 pub(super) struct Idle {
     kept: Nanos,
     by: BTreeMap<usize, Resting>,
 }
 
-/// Those of one party: the longest idle comes first.
+/// Idle connections to one party, the longest idle first.
 #[derive(Debug, Default)]
 struct Resting {
     since: Vec<(EndId, Nanos)>,
@@ -24,30 +24,29 @@ struct Resting {
 }
 
 impl Idle {
-    /// Each is kept so long; zero keeps none, and the end of time all.
+    /// Keeps each for this time; zero keeps none, and the maximum keeps all.
     pub(super) fn new(kept: Nanos) -> Self {
         Self { kept, by: BTreeMap::new() }
     }
 
-    /// Whether a connection is used again.
+    /// Whether connections are reused.
     pub(super) fn keeps(&self) -> bool {
         self.kept > Nanos::ZERO
     }
 
-    /// A connection for the next request.
+    /// Takes a connection for the next request.
     pub(super) fn take(&mut self, whose: usize) -> Option<EndId> {
         self.by.get_mut(&whose)?.since.pop().map(|(id, _)| id)
     }
 
-    /// A connection waits for the next request. When to ask for those that are [`overdue`](Self::overdue), if that is to be
-    /// put on the agenda.
+    /// A connection becomes idle. Returns when to check for [`overdue`](Self::overdue) ones, if that must be scheduled.
     pub(super) fn rests(&mut self, whose: usize, id: EndId, now: Nanos) -> Option<Nanos> {
         let resting = self.by.entry(whose).or_default();
         resting.since.push((id, now));
         resting.timed(self.kept)
     }
 
-    /// The timer of a party has run: connections that are to be closed, and when to ask again.
+    /// The timer of a party has expired: returns the connections to close, and when to check again.
     pub(super) fn overdue(&mut self, whose: usize, now: Nanos) -> (Vec<EndId>, Option<Nanos>) {
         let Some(resting) = self.by.get_mut(&whose) else { return (Vec::new(), None) };
         resting.is_timed = false;

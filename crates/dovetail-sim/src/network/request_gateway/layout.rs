@@ -1,4 +1,4 @@
-//! The network that a gateway's policy makes of a scenario's.
+//! The network of a scenario as modified by a gateway's policy.
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, request::RequestSpec, units::Rate};
 
@@ -9,19 +9,19 @@ use crate::network::{
     spec::{Access, Link, Network, Node},
 };
 
-/// What is run.
+/// The network to run.
 pub(in crate::network) struct Layout {
     pub(in crate::network) network: Network,
     pub(in crate::network) access: Access,
-    /// Before the watched link.
+    /// Policy in front of the watched link.
     pub(in crate::network) far_end: PolicySpec,
     pub(in crate::network) requests: RequestSpec,
-    /// Links that tell packets apart by class.
+    /// Links that distinguish packets by class.
     pub(in crate::network) by_traffic: Vec<usize>,
 }
 
-/// Packets of a class that wait before the shaper: what HTB's classes keep with Linux's default fifo on a narrow device is
-/// 1,000, which delays by seconds; guides set 50.
+/// Packets of a class queued at the shaper: HTB's classes with Linux's default fifo on a narrow device keep 1,000, which
+/// delays by seconds; guides recommend 50.
 const SHAPER_PACKETS: u32 = 50;
 
 pub(in crate::network) fn lay_out(network: &Network, gateway: &Contender) -> Result<Layout, NetworkError> {
@@ -38,7 +38,7 @@ pub(in crate::network) fn lay_out(network: &Network, gateway: &Contender) -> Res
     Ok(Layout { network, access, far_end, requests, by_traffic })
 }
 
-/// Puts the policy before every link from the gateway towards its users.
+/// Puts the policy in front of every link from the gateway towards its users.
 fn user_side(network: &mut Network, gateway: usize, policy: &PolicySpec) -> Vec<usize> {
     let routes = Routes::new(network.nodes.len(), &network.links);
     let users = (0..network.traffic.len()).filter(|&at| network.requests(at).is_some());

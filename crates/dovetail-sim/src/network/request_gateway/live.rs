@@ -7,26 +7,26 @@ use crate::network::packets::EndId;
 /// A request at the gateway.
 #[derive(Debug)]
 pub(super) struct Live {
-    /// Its place in the outcome.
+    /// Its index in the outcome.
     pub(super) exchange: usize,
     /// The gateway's end of the connection, once it is released.
     pub(super) end: Option<EndId>,
-    /// Of header and body, what the gateway has not read.
+    /// Bytes of header and body that the gateway has not read.
     pub(super) left: u64,
     /// Where the response begins in the connection's stream, and how much of it may be read.
     pub(super) begins: u64,
     pub(super) granted: u64,
-    /// Of what may be read, what was not; without limit where all may.
+    /// Bytes that may be read but were not; unlimited if all may be read.
     pub(super) unread: u64,
     pub(super) window: u64,
-    /// Of what the request carries, what was not handed to the connection.
+    /// Bytes of the upload that were not handed to the connection.
     pub(super) upload_left: u64,
     pub(super) length_told: bool,
     pub(super) ready_told: bool,
 }
 
 impl Live {
-    /// A request of this exchange, whose response has this many bytes, that carries so many up.
+    /// A request for this exchange, with `left` bytes of response and `upload_left` bytes of upload.
     pub(super) fn new(exchange: usize, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
         Self {
@@ -44,7 +44,7 @@ impl Live {
     }
 }
 
-/// The schedulers' name for a request.
+/// The id of a request in schedulers.
 pub(super) fn id_of(live: usize) -> RequestId {
     RequestId(live as u32)
 }

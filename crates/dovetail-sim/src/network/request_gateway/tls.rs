@@ -1,28 +1,28 @@
-//! The handshake of TLS on a new connection to a server, before the first request.
+//! The TLS handshake on a new connection to a server, before the first request.
 //!
-//! The gateway is the client. In each round trip it sends a flight and waits for the server's whole answer. TLS 1.3 needs one
-//! round trip, TLS 1.2 two. What comes last from the client in TLS 1.3 goes with the request, and is left out. Ciphers
-//! cost no time, and records no bytes.
+//! The gateway is the client. In each round trip it sends a flight and waits for the server's complete answer. TLS 1.3 takes
+//! one round trip, TLS 1.2 two. The client's last message in TLS 1.3 is sent with the request, and is not modelled.
+//! Encryption takes no time, and records have no overhead.
 
-/// Bytes of the gateway's flight and of the server's answer, round trip by round trip: a ClientHello as browsers pad it
-/// (RFC 7685) and a chain of certificates, then TLS 1.2's key exchange and the two Finished.
+/// Bytes of the gateway's flight and of the server's answer in each round trip: a ClientHello as padded by browsers (RFC
+/// 7685) and a certificate chain, then TLS 1.2's key exchange and the two Finished.
 const FLIGHTS: [[u64; 2]; 2] = [[517, 4000], [126, 51]];
 
 /// The most round trips.
 #[cfg(test)]
 const MOST: usize = FLIGHTS.len();
 
-/// A handshake that is not over.
+/// A handshake in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tls {
-    // Flights that were sent, of how many.
+    // Flights sent, and their total number.
     sent: usize,
     of: usize,
-    // What the gateway has still to read of the answer.
+    // Bytes of the answer that the gateway has still to read.
     left: u64,
 }
 
-/// What the gateway sends and the server answers.
+/// Bytes that the gateway sends and the server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Flight {
     pub(super) asks: u64,
@@ -30,18 +30,18 @@ pub(super) struct Flight {
 }
 
 impl Tls {
-    /// A handshake of this many round trips, if it is any.
+    /// A handshake of this many round trips; `None` for zero.
     pub(super) fn new(round_trips: u8) -> Option<Self> {
         let of = usize::from(round_trips).min(FLIGHTS.len());
         (of > 0).then_some(Self { sent: 0, of, left: 0 })
     }
 
-    /// What servers send in a handshake of this many round trips.
+    /// Bytes that servers send in a handshake of this many round trips.
     pub(super) fn answers(round_trips: u8) -> u64 {
         FLIGHTS.iter().take(round_trips.into()).map(|[_, answers]| answers).sum()
     }
 
-    /// The next flight; `None` where there are no more.
+    /// The next flight; `None` after the last.
     pub(super) fn next(&mut self) -> Option<Flight> {
         let &[asks, answers] = FLIGHTS.get(self.sent).filter(|_| self.sent < self.of)?;
         self.sent += 1;
@@ -49,12 +49,12 @@ impl Tls {
         Some(Flight { asks, answers })
     }
 
-    /// What the gateway may read of the answer.
+    /// Bytes of the answer that the gateway may read.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
 
-    /// The gateway read of the answer; whether that was all of it.
+    /// The gateway read part of the answer; returns whether it is complete.
     pub(super) fn read(&mut self, bytes: u64) -> bool {
         self.left = self.left.saturating_sub(bytes);
         self.left == 0

@@ -1,21 +1,21 @@
-//! What the gateway foresees, and what its packets are part of.
+//! The gateway's events, and what its packets belong to.
 
 use crate::network::net::Net;
 
-/// What an event means to the gateway.
+/// An event of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum Told {
-    /// A user wants something.
+    /// A user may want something.
     User(usize),
-    /// A user waits no longer.
+    /// A user no longer waits for an exchange.
     Cancels(usize),
-    /// A scheduler wanted to be asked.
+    /// A scheduler is to be polled.
     Poll,
     /// Time for a probe.
     Probe,
-    /// Time to note the scheduler's figures.
+    /// Time to record the scheduler's figures.
     Note,
-    /// Time to look how much was sent up.
+    /// Time to check how much was sent up.
     Look,
     /// Idle connections of a user may be overdue.
     UserIdle(usize),
@@ -23,16 +23,16 @@ pub(in crate::network) enum Told {
     ServerIdle(usize),
 }
 
-/// What a packet is part of; exchanges by their place in the outcome.
+/// What a packet belongs to; exchanges are given by their index in the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum Part {
     /// A request or its response between gateway and server.
     Exchange,
-    /// A request or its response between user and gateway, where they speak TCP.
+    /// A request or its response between user and gateway, if they speak TCP.
     OverTcp,
-    /// A request between user and gateway, where they do not.
+    /// A request between user and gateway, if they do not.
     Asks(usize),
-    /// So much of a response between gateway and user, likewise.
+    /// Part of a response between gateway and user, likewise.
     Answers { exchange: usize, payload: u32 },
     /// A probe of the far queue, by its number.
     Probe(u64),

@@ -1,8 +1,8 @@
-//! What the gateway knows of its uplink, and does about it.
+//! The gateway's knowledge and control of its uplink.
 //!
-//! As in a real gateway: where it is told the uplink's rate, uploads go by turns of a scheduler of their own, at a little
-//! less than that; where it is not nothing is held back. The downlink's scheduler is told while much is sent, as what a probe
-//! waits may then be the uplink's queue.
+//! As in a real gateway: if the uplink's rate is configured, uploads are scheduled separately, at a little less than that
+//! rate; otherwise nothing is held back. The downlink's scheduler is notified while the uplink is busy, since what a probe
+//! waits for may then be the uplink's queue.
 
 use dovetail_sched::{
     Nanos,
@@ -14,14 +14,14 @@ use crate::network::{ask_again::AskAgain, error::NetworkError, transport::TCP_HE
 /// The gateway's end of the uplink.
 #[derive(Debug)]
 pub(super) struct Uplink {
-    /// Gives leave to send, where the rate is known.
+    /// Permits sending, if the rate is known.
     pub(super) pacer: Option<Box<dyn RequestScheduler>>,
     ask_again: AskAgain,
     used: UplinkUse,
 }
 
 impl Uplink {
-    /// `rate`: bytes of payload a second, if that is told.
+    /// `rate`: bytes of payload per second, if configured.
     pub(super) fn new(rate: Option<f64>) -> Result<Self, NetworkError> {
         let pacer = match rate {
             Some(rate) => {
@@ -33,7 +33,7 @@ impl Uplink {
         Ok(Self { pacer, ask_again: AskAgain::new(), used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)) })
     }
 
-    /// A request that carries something is released; false where nothing is held back.
+    /// A request with an upload is released; false if nothing is held back.
     pub(super) fn arrived(&mut self, id: RequestId, user: UserId, now: Nanos) -> bool {
         let Some(pacer) = &mut self.pacer else { return false };
         pacer.enqueue(&Request { id, user, length: None }, now);
@@ -47,7 +47,7 @@ impl Uplink {
         }
     }
 
-    /// Leave to send, or when to ask again, if that is to be put on the agenda.
+    /// The next permission to send, or when to poll again, if that must be scheduled.
     pub(super) fn poll(&mut self, now: Nanos) -> Result<Turn, Option<Nanos>> {
         let Some(pacer) = &mut self.pacer else { return Err(None) };
         if let Some(turn) = pacer.dequeue(now) {
@@ -57,7 +57,7 @@ impl Uplink {
         Err(again.and_then(|at| self.ask_again.at(at, now)))
     }
 
-    /// Bytes of a turn's request were handed over; whether those were the last.
+    /// Bytes of a permitted request were handed over; `is_over` if they were the last.
     pub(super) fn handed_over(&mut self, id: RequestId, bytes: u64, is_over: bool, now: Nanos) {
         if let Some(pacer) = &mut self.pacer {
             pacer.received(id, bytes, now);
@@ -67,14 +67,14 @@ impl Uplink {
         }
     }
 
-    /// A connection has room for more of an upload; false where nothing is held back.
+    /// A connection has room for more of an upload; false if nothing is held back.
     pub(super) fn ready(&mut self, id: RequestId, now: Nanos) -> bool {
         let Some(pacer) = &mut self.pacer else { return false };
         pacer.ready(id, now);
         true
     }
 
-    /// This many bytes came down, and are acknowledged: a packet for two.
+    /// This many bytes came down and are acknowledged: one packet for two.
     pub(super) fn acknowledges(&mut self, bytes: u64, now: Nanos) {
         if let Some(pacer) = &mut self.pacer
             && let Some(acked) = self.used.acknowledges(bytes)
@@ -83,12 +83,12 @@ impl Uplink {
         }
     }
 
-    /// Bytes were sent. Whether much is sent, if that is news.
+    /// Bytes were sent. Returns whether the uplink is busy, if that changed.
     pub(super) fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
         self.used.sent(bytes, now)
     }
 
-    /// Whether a spell is over, and another begins. Whether much is sent, if that is news.
+    /// Checks whether a period is over, and begins another. Returns whether the uplink is busy, if that changed.
     pub(super) fn look(&mut self, now: Nanos) -> Option<bool> {
         self.used.look(now)
     }

@@ -16,41 +16,41 @@ use crate::network::{
     spec::Access,
 };
 
-/// The most that a connection's buffer holds: 16 MiB, as the longest window of a scenario.
+/// Largest buffer of a connection: 16 MiB, like the longest window of a scenario.
 const LONGEST_WINDOW: u32 = 1 << 24;
 
-/// What a connection to a server is doing.
+/// State of a connection to a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Upstream {
     pub(super) server: usize,
-    /// The request that is answered on it.
+    /// The request being answered on it.
     pub(super) live: Option<usize>,
-    /// What the gateway has read of its stream.
+    /// Bytes of its stream that the gateway has read.
     pub(super) taken: u64,
-    /// What the server has still to read of the request, and what it then answers.
+    /// Bytes of the request that the server has still to read, and of its response.
     pub(super) asks: u64,
     pub(super) answers: u64,
-    /// TLS's handshake, until it is over.
+    /// The TLS handshake, until it is over.
     pub(super) tls: Option<Tls>,
 }
 
 /// All connections to servers.
 pub(super) struct Upstreams {
-    // By their place among connections.
+    // By index of the connection.
     open: Vec<Upstream>,
     // By server.
     idle: Idle,
     tls_round_trips: u8,
-    /// How many were opened.
+    /// Number of connections opened.
     pub(super) dialled: u64,
     gateway: usize,
-    // Room for what a window that closes lets come, where that is told.
+    // Receive buffer for what may arrive after a window closes, if configured.
     receive_bytes: u32,
 }
 
 impl Upstreams {
     pub(super) fn new(access: &Access, setup: &RequestSetup) -> Self {
-        // What may come and what may be read at once, with some for rounding.
+        // What may arrive and be read at once, with some margin for rounding.
         let longest = setup.longest_window.saturating_add(4 * setup.quantum);
         Self {
             open: Vec::new(),
@@ -62,22 +62,22 @@ impl Upstreams {
         }
     }
 
-    /// What the connection of this end is doing.
+    /// State of the connection of this end.
     pub(super) fn of(&mut self, id: EndId) -> &mut Upstream {
         &mut self.open[id.place]
     }
 
-    /// A connection to the server that waits for a request.
+    /// An idle connection to the server.
     pub(super) fn take_idle(&mut self, server: usize) -> Option<EndId> {
         self.idle.take(server)
     }
 
-    /// Whether a connection is used again.
+    /// Whether connections are reused.
     pub(super) fn keeps(&self) -> bool {
         self.idle.keeps()
     }
 
-    /// A connection waits for the next request.
+    /// A connection becomes idle.
     pub(super) fn rests(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
         let server = self.open[id.place].server;
         if let Some(at) = self.idle.rests(server, id, net.now) {
@@ -85,7 +85,7 @@ impl Upstreams {
         }
     }
 
-    /// Connections to a server that were idle for too long, which are to be closed.
+    /// Connections to a server that were idle for too long and are to be closed.
     pub(super) fn overdue(&mut self, server: usize, net: &mut GatewayNet<'_>) -> Vec<EndId> {
         let (closed, again) = self.idle.overdue(server, net.now);
         if let Some(at) = again {
@@ -94,7 +94,7 @@ impl Upstreams {
         closed
     }
 
-    /// Opens a connection to a server, for a response of this window first.
+    /// Opens a connection to a server, with this window for the first response.
     pub(super) fn dial(
         &mut self,
         server: usize,
@@ -114,7 +114,7 @@ impl Upstreams {
             send_bytes: room.into(),
             application: Application { to_read: u64::MAX, ..gateways.application },
         };
-        // Any two numbers that no other connection has.
+        // Two numbers that no other connection uses.
         let seed = 2 * self.dialled;
         self.dialled += 1;
         let id = net.open(&Opening {
@@ -132,7 +132,7 @@ impl Upstreams {
         Ok(id)
     }
 
-    /// A server read this many bytes; what it answers, if that was the last of a request.
+    /// A server read this many bytes; returns the length of its response if they completed a request.
     pub(super) fn server_read(&mut self, id: EndId, bytes: u64) -> Option<u64> {
         let upstream = &mut self.open[id.place];
         if upstream.asks == 0 {

@@ -1,5 +1,5 @@
-//! Users: when they ask, for how much, and whom. Nothing here depends on what becomes of requests, but when a user who
-//! waits for answers asks next.
+//! Users: when they send requests, to which server, and of what length. Nothing here depends on what happens to requests,
+//! except when a user who waits for responses sends the next request.
 
 use std::net::SocketAddrV4;
 
@@ -10,37 +10,37 @@ use crate::{
     workload::random::Random,
 };
 
-/// A user at work.
+/// A user.
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) traffic: usize,
     pub(super) node: usize,
     pub(super) socket: SocketAddrV4,
-    // Apart, so that one does not change the other.
+    // Separate generators, so that one does not affect the other.
     sizes: Random,
     servers: Random,
     gaps: Random,
     uploads: Random,
-    // Between requests of one who does not wait for answers.
+    // Mean time between requests of a user who does not wait for responses.
     mean_gap: Option<Nanos>,
 }
 
-/// What a user asks for.
+/// A request that a user wants to send.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
-    /// Length of the body.
+    /// Length of the response's body.
     pub(super) bytes: u64,
-    /// The server's node, as an index.
+    /// Index of the server's node.
     pub(super) server: usize,
-    /// Bytes that the request carries.
+    /// Bytes of the request's own body.
     pub(super) upload: u64,
 }
 
-/// Users who keep requests outstanding begin within this time, not all at once.
+/// Users who keep requests outstanding begin spread over this time, not all at once.
 const STAGGER: Nanos = Nanos::from_secs(1);
 
 impl User {
-    /// Number `number` of all users.
+    /// User `number` of all users.
     pub(super) fn new(network: &Network, traffic: usize, node: usize, socket: SocketAddrV4, number: usize) -> Self {
         let random = |what: u64| Random::new(network.seed, (1 << 40) + 4 * number as u64 + what);
         Self {
@@ -55,7 +55,7 @@ impl User {
         }
     }
 
-    /// When it asks first, once for each request that it keeps.
+    /// When the user sends the first requests, one for each that they keep outstanding.
     pub(super) fn begins(&mut self, requests: &Requests) -> Vec<Nanos> {
         match (self.mean_gap, requests.asks) {
             (Some(mean), _) => vec![self.wait(mean)],
@@ -73,7 +73,7 @@ impl User {
         }
     }
 
-    /// What it asks for and of whom, and what it sends there.
+    /// The next request: its server, and the lengths of response and upload.
     pub(super) fn asks(&mut self, traffic: &Traffic, requests: &Requests) -> Wish {
         let bytes = requests.size.sample(&mut self.sizes);
         let server = traffic.from[(self.servers.unit() * traffic.from.len() as f64) as usize];
@@ -81,13 +81,13 @@ impl User {
         Wish { bytes, server, upload }
     }
 
-    /// How long after a request the next one comes, from one who does not wait for the answer.
+    /// Time from a request to the next, for a user who does not wait for responses.
     pub(super) fn next(&mut self) -> Option<Nanos> {
-        // Never none at all, or time would not pass.
+        // Never zero, or time would not advance.
         self.mean_gap.map(|mean| self.wait(mean).max(Nanos(1)))
     }
 
-    /// How long after an answer the next request comes, from one who waits for it.
+    /// Time from a response to the next request, for a user who waits for responses.
     pub(super) fn thinks(&mut self, requests: &Requests) -> Option<Nanos> {
         match requests.asks {
             Asks::Kept { think, .. } => Some(self.wait(think)),
@@ -100,7 +100,7 @@ impl User {
     }
 }
 
-/// Between requests of each user of this traffic, where they come whether or not answers do.
+/// Mean time between requests of each user of this traffic, if they do not wait for responses.
 fn mean_gap(network: &Network, traffic: usize) -> Option<Nanos> {
     let rate = match network.requests(traffic)?.asks {
         Asks::Kept { .. } => return None,

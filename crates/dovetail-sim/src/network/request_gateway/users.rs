@@ -1,4 +1,4 @@
-//! All users: what they want now, what they have, and what became of it.
+//! All users: their current requests, what they have received, and the results.
 
 use dovetail_sched::Nanos;
 
@@ -14,7 +14,7 @@ use crate::network::{
     spec::{Kind, Network, Traffic},
 };
 
-/// Users at work.
+/// All users.
 pub(super) struct Users<'a> {
     spec: &'a Network,
     users: Vec<User>,
@@ -23,12 +23,12 @@ pub(super) struct Users<'a> {
     pub(super) outcome: AccessOutcome,
 }
 
-/// How far a request is.
+/// Progress of a request.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// Bytes that are with the user.
+    /// Bytes received by the user.
     delivered: u64,
-    /// The request's place at the gateway.
+    /// The request's index at the gateway.
     live: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Users<'a> {
         Self { spec, users, progress: Vec::new(), outcome: AccessOutcome::new(spec.traffic.len()) }
     }
 
-    /// Puts what users do first on the agenda.
+    /// Schedules users' first requests.
     pub(super) fn begin(&mut self, net: &mut GatewayNet<'_>) {
         for (number, user) in self.users.iter_mut().enumerate() {
             let Some(requests) = self.spec.requests(user.traffic) else { continue };
@@ -48,7 +48,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// How many there are.
+    /// Number of users.
     pub(super) fn number(&self) -> usize {
         self.users.len()
     }
@@ -61,7 +61,7 @@ impl<'a> Users<'a> {
         &self.outcome.exchanges[at]
     }
 
-    /// A user may want something now; what that is, as an exchange.
+    /// A user may want something now; returns it as an exchange.
     pub(super) fn wants(&mut self, number: usize, net: &mut GatewayNet<'_>) -> Result<Option<usize>, NetworkError> {
         let now = net.now;
         let user = &mut self.users[number];
@@ -97,7 +97,7 @@ impl<'a> Users<'a> {
         Ok(Some(exchange))
     }
 
-    /// A request came to the gateway, and has this place there.
+    /// A request arrived at the gateway, where it has this index.
     pub(super) fn arrived(&mut self, exchange: usize, live: usize, now: Nanos) {
         self.progress[exchange].live = Some(live);
         self.outcome.exchanges[exchange].arrived = Some(now);
@@ -112,12 +112,12 @@ impl<'a> Users<'a> {
         self.progress[exchange].live = None;
     }
 
-    /// The request's place at the gateway, while it is there.
+    /// The request's index at the gateway, while it is there.
     pub(super) fn live(&self, exchange: usize) -> Option<usize> {
         self.progress[exchange].live
     }
 
-    /// Some of a response is with the user, of this many bytes with its header.
+    /// A user received part of a response, whose total length with its header is `whole`.
     pub(super) fn answered(&mut self, exchange: usize, bytes: u64, whole: u64, net: &mut GatewayNet<'_>) {
         let progress = &mut self.progress[exchange];
         let done = &mut self.outcome.exchanges[exchange];
@@ -134,7 +134,8 @@ impl<'a> Users<'a> {
         self.thinks(user, net);
     }
 
-    /// A user waits no longer: their number, and the request's place at the gateway. `None` if the answer came in time.
+    /// A user no longer waits: returns their number, and the request's index at the gateway. `None` if the response arrived
+    /// in time.
     pub(super) fn cancels(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
         let over = &mut self.outcome.exchanges[exchange];
         if over.ended.is_some() {
@@ -154,10 +155,10 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// There are no more requests to come, and all are answered.
+    /// Whether all requests have been made and answered.
     pub(super) fn is_satisfied(&self, now: Nanos) -> bool {
         let over = |user: &User| now >= self.spec.traffic[user.traffic].stop;
-        // What has no end is seen through.
+        // Unlimited traffic goes on until its stop.
         let sends =
             |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Interactive(_));
         let is_sent = |traffic: &Traffic| sends(traffic) && now < traffic.stop;

@@ -1,8 +1,8 @@
-//! From a captured frame to the flow it belongs to.
+//! Maps a captured frame to its flow.
 //!
-//! A flow is one direction of (protocol, addresses, ports). Fragments after the first carry no ports and protocols
-//! other than TCP, UDP, UDP-Lite, DCCP and SCTP have none: they count with port 0. VLAN tags and PPPoE are stepped over;
-//! tunnels are not entered. A frame without IP belongs to the flow of its (EtherType, addresses).
+//! A flow is one direction of (protocol, addresses, ports). Fragments after the first carry no ports, and protocols other
+//! than TCP, UDP, UDP-Lite, DCCP and SCTP have none: these use port 0. VLAN tags and PPPoE are skipped; tunnels are not
+//! entered. The flow of a frame without IP is its (EtherType, addresses).
 
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +12,7 @@ use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, LinkSlice, ether_type}
 
 use crate::workload::mix;
 
-/// What a captured frame starts with.
+/// The header that a captured frame starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
     Ethernet,
@@ -26,16 +26,16 @@ pub(super) enum Link {
     Sll2,
 }
 
-/// The link types that [`Link::of`] knows, for messages.
+/// The link types supported by [`Link::of`], for messages.
 pub(super) const KNOWN_LINKS: &str =
     "Ethernet (1), raw IP (101, 228, 229), loopback (0, 108) and Linux cooked (113, 276)";
 
 impl Link {
-    /// By the number of its link type.
+    /// From the number of a link type.
     pub(super) fn of(number: i32) -> Option<Self> {
         Some(match number {
             1 => Self::Ethernet,
-            // 12 and 14 are what some systems write for 101.
+            // Some systems write 12 or 14 instead of 101.
             12 | 14 | 101 | 228 | 229 => Self::Ip,
             0 | 108 => Self::Family,
             113 => Self::Sll,
@@ -45,7 +45,7 @@ impl Link {
     }
 }
 
-/// What names a flow.
+/// Identifies a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum FlowKey {
     Ip(FiveTuple),
@@ -58,20 +58,20 @@ pub(super) enum FlowKey {
     Unreadable,
 }
 
-/// How much of the headers could be read.
+/// How much of the headers was readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sight {
-    /// All that names the flow.
+    /// Everything that identifies the flow.
     Whole,
-    /// The network header, or the ports where there should be some, could not.
+    /// The network header, or ports that should be there, could not be read.
     Partial,
 }
 
-/// An IEEE 802.3 frame has a length where Ethernet II has an EtherType; it counts as this.
+/// An IEEE 802.3 frame has a length instead of Ethernet II's EtherType; it is represented by this.
 const LENGTH_FIELD: u16 = 0;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// Headers that stand between IPv6 and what it carries.
+/// Headers between IPv6 and its payload.
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
@@ -163,9 +163,9 @@ fn network(sliced: &LaxSlicedPacket<'_>) -> Option<(FlowKey, Sight)> {
         LaxNetSlice::Arp(_) => return None,
     };
     let protocol = payload.ip_number.0;
-    // Ports are read here, not by the transport header's own rules: cutting often leaves the ports and little else.
+    // Ports are read here, not by the transport header's own rules: truncation often leaves the ports and little else.
     let (ports, sight) = match (has_ports(protocol) && !later_fragment, payload.payload) {
-        // The chain of headers was cut, so that nobody knows what is carried.
+        // The chain of headers is truncated, so the payload protocol is unknown.
         (false, _) if matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION) => {
             ((0, 0), Sight::Partial)
         }
@@ -177,8 +177,8 @@ fn network(sliced: &LaxSlicedPacket<'_>) -> Option<(FlowKey, Sight)> {
     Some((FlowKey::Ip(FiveTuple { protocol, source, destination, source_port, destination_port }), sight))
 }
 
-/// Whether IPv6 extension headers, of which `next` is the first, hold a fragment header (RFC 8200, section 4.5) with an
-/// offset. etherparse's own iterator over them trusts lengths that it did not check when the chain is cut off.
+/// Whether IPv6 extension headers, starting with `next`, contain a fragment header (RFC 8200, section 4.5) with an offset.
+/// etherparse's own iterator trusts unchecked lengths if the chain is truncated.
 fn is_later_fragment(mut next: u8, mut rest: &[u8]) -> bool {
     while let &[following, length, high, low, ..] = rest {
         let bytes = match next {
@@ -206,7 +206,7 @@ impl FlowKey {
         }
     }
 
-    /// The same number for the same flow and seed, always and everywhere.
+    /// A hash that is the same for the same flow and seed on every machine and in every run.
     pub(super) fn hash(&self, seed: u64) -> u64 {
         let bytes = |hash: u64, bytes: &[u8]| {
             bytes.chunks(8).fold(hash, |hash, chunk| {
@@ -230,7 +230,7 @@ impl FlowKey {
     }
 }
 
-/// `10.0.0.1:80>10.0.0.2:5000/tcp`; ports only where the protocol has them; `02:…:01>ff:…:ff/arp` without IP.
+/// `10.0.0.1:80>10.0.0.2:5000/tcp`; ports only for protocols that have them; `02:…:01>ff:…:ff/arp` without IP.
 impl fmt::Display for FlowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,7 +1,7 @@
 //! Captures: pcap and pcapng, plain or gzip.
 //!
-//! Packets count with their length on the wire; that a capture kept only the first bytes of each is no matter as long
-//! as the headers are among them. The first packet's time is 0. Odd captures are read all the same: see
+//! Packets have their length on the wire; that a capture kept only the first bytes of each does not matter as long as these
+//! include the headers. The first packet's time is 0. Irregular captures are read all the same: see
 //! [`Capture::notices`](super::Workload::notices).
 
 mod frame;
@@ -37,7 +37,7 @@ pub struct Capture {
     odd: Odd,
 }
 
-/// How often what was met.
+/// Counts of irregularities.
 #[derive(Debug, Default)]
 struct Odd {
     earlier: u64,
@@ -54,7 +54,7 @@ struct Odd {
     damaged_end: u64,
 }
 
-/// From the file's time to the workload's.
+/// Converts the file's time to the workload's.
 #[derive(Debug, Default)]
 struct Clock {
     first: Option<i128>,
@@ -62,7 +62,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Nanoseconds since the first packet, never less than before; and whether the stamp was.
+    /// Nanoseconds since the first packet, never decreasing; and whether the timestamp did decrease.
     #[inline]
     fn tell(&mut self, time: i128) -> (u64, bool) {
         let first = *self.first.get_or_insert(time);
@@ -73,7 +73,7 @@ impl Clock {
     }
 }
 
-/// What a record says, once its bytes are gone.
+/// The contents of a record, without its bytes.
 struct Seen {
     time: Option<i128>,
     bytes: u32,
@@ -94,7 +94,7 @@ impl Capture {
     /// Starts to read a capture. `file` is its name for messages.
     ///
     /// # Errors
-    /// [`WorkloadError`] when the bytes cannot be read or are no capture, or the capture's link type is not known.
+    /// [`WorkloadError`] when the bytes cannot be read or are not a capture, or the capture's link type is not supported.
     pub fn open(read: Bytes, file: &str, options: CaptureOptions) -> Result<Self, WorkloadError> {
         let failed = |source| WorkloadError::Read { file: file.into(), source };
         let (head, read) = unpack(read).and_then(peek::<4>).map_err(failed)?;
@@ -104,7 +104,7 @@ impl Capture {
                 let mut hash_key = [0; 16];
                 hash_key[..8].copy_from_slice(&key[0]);
                 hash_key[8..].copy_from_slice(&key[1]);
-                // No timeout: a flow keeps its id, so that its records can be told apart from first to last.
+                // No timeout: a flow keeps its id, so that its records remain identifiable throughout.
                 let flows = FlowTable::new(MAX_FLOWS, Nanos::MAX, hash_key).expect("the bound is in the table's range");
                 return Ok(Self {
                     records: Some(records),
@@ -275,7 +275,7 @@ fn unknown_link(number: i32) -> String {
     format!("link type {number} cannot be read: {KNOWN_LINKS} can")
 }
 
-/// What files that are often mistaken for captures start with.
+/// Description of file formats often mistaken for captures, by their first bytes.
 fn known_format(magic: [u8; 4]) -> &'static str {
     match magic {
         [0x89, b'P', b'N', b'G'] => " (a PNG image)",

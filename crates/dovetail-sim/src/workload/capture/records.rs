@@ -16,30 +16,30 @@ use super::{
 };
 use crate::workload::input::Bytes;
 
-/// A record is read whole; none that any tool writes comes near the larger of these.
+/// Records are read whole; none written by any tool comes near the larger of these limits.
 const BUFFER: usize = 1 << 18;
 const LARGEST_RECORD: usize = 1 << 24;
-/// Interfaces of one section; more are not described by any real machine, and would cost memory.
+/// Limit of interfaces per section; no real machine has more, and each takes memory.
 const MOST_INTERFACES: usize = 1 << 16;
 
-/// One packet as the file has it.
+/// One packet as stored in the file.
 pub(super) struct Record<'a> {
-    /// Nanoseconds since the epoch; without one, the record bears no time.
+    /// Nanoseconds since the epoch; `None` if the record has no timestamp.
     pub(super) time: Option<i128>,
     /// Length on the wire.
     pub(super) bytes: u32,
-    /// How much of it was captured.
+    /// The captured part.
     pub(super) data: &'a [u8],
     pub(super) link: Link,
 }
 
-/// What comes next in the file.
+/// The next item in the file.
 pub(super) enum Next<T> {
     Packet(T),
-    /// A packet or an interface that had to be passed over.
+    /// A packet or an interface that had to be skipped.
     Skipped(Skipped),
     End(End),
-    /// A packet came through an interface of an unsupported link type.
+    /// A packet arrived through an interface with an unsupported link type.
     UnknownLink(i32),
 }
 
@@ -47,41 +47,41 @@ pub(super) enum Next<T> {
 pub(super) enum Skipped {
     /// Its contents contradict its length.
     Damaged,
-    /// A packet of an interface that was not described.
+    /// A packet of an undeclared interface.
     NoInterface,
-    /// The packet block of 2004, which lacks what its successor has.
+    /// The obsolete packet block of 2004.
     Obsolete,
 }
 
 #[derive(Debug)]
 pub(super) enum End {
-    /// After a whole record.
+    /// After a complete record.
     Clean,
-    /// In the midst of a record.
+    /// In the middle of a record.
     Cut,
-    /// At a record that makes no sense, after which nothing can be found.
+    /// At an invalid record, after which no other can be found.
     Damaged,
     Failed(std::io::Error),
 }
 
-/// Reads the one or the other format.
+/// Reads either format.
 pub(super) enum Records {
     Classic(Classic),
     Sections(Sections),
 }
 
-/// Why a file is no capture.
+/// Why a file is not a capture.
 pub(super) enum Unopened {
     Empty,
     Unknown([u8; 4]),
-    /// It starts as a capture does, but ends or errs within its header.
+    /// It starts like a capture, but its header is truncated or invalid.
     BadHeader,
     UnknownLink(i32),
     Failed(std::io::Error),
 }
 
 impl Records {
-    /// `head` is what `read` starts with: its first four bytes, if there are so many.
+    /// `head` is what `read` starts with: its first four bytes, or fewer if there are fewer.
     pub(super) fn open(head: &[u8], read: Bytes) -> Result<Self, Unopened> {
         if head.is_empty() {
             return Err(Unopened::Empty);
@@ -100,7 +100,7 @@ impl Records {
                 let Ok((length, PcapBlockOwned::LegacyHeader(header))) = reader.next() else {
                     return Err(bad(&failure));
                 };
-                // The upper half says whether frames end with a check sum, and how long it is.
+                // The upper half tells whether frames end with a checksum, and how long it is.
                 let number = header.network.0 & 0xffff;
                 let nanos = if header.is_nanosecond_precision() { 1 } else { 1000 };
                 reader.consume(length);
@@ -111,7 +111,7 @@ impl Records {
         }
     }
 
-    /// Hands the next packet to `see`.
+    /// Passes the next packet to `see`.
     #[inline]
     pub(super) fn next<T>(&mut self, see: impl FnOnce(&Record<'_>) -> T) -> Next<T> {
         match self {
@@ -123,7 +123,7 @@ impl Records {
 
 pub(super) struct Classic {
     input: Input<LegacyPcapReader<Steady>>,
-    /// In one unit of the time stamps' fraction.
+    /// Nanoseconds per unit of the timestamps' fraction.
     nanos: u32,
     link: Link,
 }
@@ -158,7 +158,7 @@ struct Input<R> {
     capacity: usize,
 }
 
-/// Why the reader had no record, without the bytes that its own error may hold on to.
+/// Why the reader returned no record, without the bytes that its own error may borrow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lack {
     Bytes,
@@ -181,11 +181,11 @@ impl Lack {
 }
 
 impl<R: PcapReaderIterator> Input<R> {
-    /// Gets more bytes, or says why there are none.
+    /// Reads more bytes, or returns why there are none.
     fn more(&mut self, lack: Lack) -> Option<End> {
         let end = match lack {
             Lack::Bytes => {
-                // Errors of reading are kept by `Steady`, so that this cannot fail.
+                // `Steady` keeps read errors, so this cannot fail.
                 let _ = self.reader.refill();
                 return None;
             }
@@ -201,10 +201,10 @@ impl<R: PcapReaderIterator> Input<R> {
         Some(self.end(end))
     }
 
-    /// `end`, unless it was a failure to read that ended the bytes.
+    /// `end`, unless the bytes ended because of a read error.
     fn end(&self, end: End) -> End {
         match self.failure.take() {
-            // A compressed file that was cut off ends here as a plain one does.
+            // A truncated compressed file ends here like a truncated plain one.
             Some(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => End::Cut,
             Some(error) => End::Failed(error),
             None => end,
@@ -212,7 +212,7 @@ impl<R: PcapReaderIterator> Input<R> {
     }
 }
 
-/// How an interface stamps time and what its frames start with.
+/// Timestamp resolution and link type of an interface.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: i32,
@@ -224,7 +224,7 @@ struct Interface {
 impl Interface {
     fn of(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
         let option = |code| block.options.iter().find(|option| option.code == code).and_then(|o| o.as_bytes().ok());
-        // Bit 7 chooses powers of 2 instead of 10; the default is a microsecond.
+        // Bit 7 selects powers of 2 instead of 10; the default is a microsecond.
         let ticks_per_second = match option(OptionCode::IfTsresol) {
             Some(&[power]) if power & 0x80 == 0 => 10u64.checked_pow(u32::from(power)),
             Some(&[power]) => 1u64.checked_shl(u32::from(power & 0x7f)),
@@ -259,7 +259,7 @@ pub(super) struct Sections {
     input: Input<PcapNGReader<Steady>>,
     interfaces: Vec<Interface>,
     big_endian: bool,
-    /// Bytes still to be passed over.
+    /// Bytes still to be skipped.
     skip: usize,
 }
 
@@ -269,7 +269,7 @@ const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const PACKET: u32 = 6;
 
-/// Why no packet can come through an interface.
+/// Why packets of an interface cannot be read.
 enum Closed {
     NotDescribed,
     UnknownLink(i32),
@@ -285,8 +285,8 @@ impl Closed {
 }
 
 impl Sections {
-    /// Blocks are found by their length here, and only those that matter are handed to the parser, whole: some of its
-    /// parsers for other blocks trust the length that they read.
+    /// Finds blocks by their length and passes only relevant ones to the parser, as a whole: some of its parsers for other
+    /// blocks trust the length that they read.
     fn next<T>(&mut self, see: impl FnOnce(&Record<'_>) -> T) -> Next<T> {
         loop {
             if self.skip > 0 {
@@ -306,7 +306,7 @@ impl Sections {
                 }
                 return Next::End(self.input.end(end));
             };
-            // A section's own order is told by the word behind its length; its type reads the same in both.
+            // A section's byte order is given by the word after its length; its type reads the same in both.
             let section = [a, b, c, d] == SECTION.to_be_bytes();
             if section {
                 self.big_endian = match u32::from_be_bytes([i, j, k, l]) {
@@ -357,7 +357,7 @@ impl Sections {
         }
     }
 
-    /// Takes an interface down; false if its block makes no sense.
+    /// Records an interface; false if its block is invalid.
     fn interface(&mut self, length: usize) -> bool {
         let block = &self.input.reader.data()[..length];
         let parse =
@@ -371,7 +371,7 @@ impl Sections {
         }
     }
 
-    /// Hands the packet in a block to `see`.
+    /// Passes the packet in a block to `see`.
     fn packet<T>(&self, kind: u32, length: usize, see: impl FnOnce(&Record<'_>) -> T) -> Next<T> {
         let block = &self.input.reader.data()[..length];
         if kind == PACKET {
@@ -396,15 +396,15 @@ impl Sections {
         }
     }
 
-    /// The interface of this number, and what its frames start with.
+    /// The interface with this number, and its link type.
     fn through(&self, number: u32) -> Result<(&Interface, Link), Closed> {
         let interface = self.interfaces.get(number as usize).ok_or(Closed::NotDescribed)?;
         Ok((interface, Link::of(interface.link).ok_or(Closed::UnknownLink(interface.link))?))
     }
 
-    /// Gets more bytes; false if there are no more.
+    /// Reads more bytes; false if there are none.
     fn fill(&mut self) -> bool {
-        // Errors of reading are kept by `Steady`, so that this cannot fail.
+        // `Steady` keeps read errors, so this cannot fail.
         let _ = self.input.reader.refill();
         !self.input.reader.reader_exhausted()
     }

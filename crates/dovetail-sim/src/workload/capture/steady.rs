@@ -1,4 +1,4 @@
-//! A reader that fills buffers to the brim, as the parser of captures takes a short read for the end.
+//! A reader that fills buffers completely, since the parser of captures treats a short read as the end.
 
 use std::{
     io::{self, Read},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::workload::input::Bytes;
 
-/// Where a [`Steady`] leaves the error that ended it.
+/// Where a [`Steady`] stores the error that ended it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<io::Error>>>);
 
@@ -17,7 +17,7 @@ impl Failure {
     }
 }
 
-/// Fills every buffer to the brim until the input ends, and keeps errors for later: what was read before one counts.
+/// Fills every buffer completely until the input ends, and keeps errors for later: bytes read before an error count.
 pub(crate) struct Steady {
     read: Bytes,
     failure: Failure,

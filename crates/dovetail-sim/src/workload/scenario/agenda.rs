@@ -1,13 +1,13 @@
-//! What happens next: a four-ary heap of (time, event).
+//! Event queue: a four-ary heap of (time, event).
 //!
-//! The usual step is to take the earliest event and put its successor in its place, which is one walk down the heap.
+//! The usual step is to replace the earliest event by its successor, which is one walk down the heap.
 
 use std::{hint::select_unpredictable, mem};
 
 const ARITY: usize = 4;
 
-/// An event's time and number as one integer, so that they compare in one step. The bits of a non-negative float order
-/// as the float does.
+/// An event's time and number as one integer, so that they compare in one step. The bits of a non-negative float order like
+/// the float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -20,14 +20,13 @@ impl Entry {
     }
 }
 
-/// Fills the unused places of the last family: after every event.
+/// Fills the unused places of the last family: later than every event.
 const NEVER: Entry = Entry(u128::MAX);
 
 /// Events by time, ties by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Agenda {
-    // The root is in place 3, and the children of place `i` are all of family `i - 2`: four that are compared without a
-    // bound to test.
+    // The root is in place 3, and the children of place `i` form family `i - 2`: four entries compared without bounds checks.
     families: Vec<[Entry; ARITY]>,
     len: usize,
 }
@@ -65,13 +64,13 @@ impl Agenda {
         self.families[at / ARITY][at % ARITY] = entry;
     }
 
-    /// Puts an event in the place of the earliest one.
+    /// Replaces the earliest event.
     #[inline]
     pub(super) fn replace_first(&mut self, time: f64, event: u32) {
         self.sink(Entry::new(time, event));
     }
 
-    /// Takes the earliest event out.
+    /// Removes the earliest event.
     pub(super) fn pop(&mut self) {
         if self.len == 0 {
             return;
@@ -101,7 +100,7 @@ impl Agenda {
     }
 }
 
-/// The lesser of two; without a branch, as nothing predicts it.
+/// The lesser of two; branchless, since the result is unpredictable.
 #[inline]
 fn lesser(a: (Entry, usize), b: (Entry, usize)) -> (Entry, usize) {
     select_unpredictable(b.0 < a.0, b, a)

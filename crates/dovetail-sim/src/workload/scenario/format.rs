@@ -1,4 +1,4 @@
-//! The scenario format as it is written: TOML to plain data, nothing resolved yet.
+//! The file format of scenarios: TOML to plain data, with nothing resolved yet.
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,7 +1,7 @@
 //! Synthetic workloads, described in TOML.
 //!
-//! A [`Scenario`] is what a file says, checked and with units resolved; its public fields may be changed before
-//! [`Scenario::workload`] makes the stream of packets. The format's reference is `docs/scenarios.md`.
+//! A [`Scenario`] is the contents of a file, checked and with units resolved; its public fields may be changed before
+//! [`Scenario::workload`] creates the stream of packets. The format's reference is `docs/scenarios.md`.
 
 mod agenda;
 mod format;
@@ -33,26 +33,26 @@ use super::{
 pub use size::Size;
 pub use synthetic::Synthetic;
 
-/// Flows listed one by one, over all `[[flow]]`: each has a state of its own from the start.
+/// Limit of flows listed individually, over all `[[flow]]`: each has its own state from the start.
 const MOST_LISTED: u32 = 1_000_000;
-/// Flows of a `[[transfers]]` that states no number.
+/// Default number of flows of a `[[transfers]]`.
 const DEFAULT_TRANSFERS: u32 = 1_000_000;
-/// Changes of class of one flow.
+/// Limit of changes of class of one flow.
 const MOST_CHANGES: usize = 10_000;
-/// Packets kept waiting of a backlogged flow, if the scenario does not say.
+/// Default number of packets kept queued for a backlogged flow.
 const DEFAULT_BACKLOG: u32 = 256;
 /// The largest packet and the largest transfer, in bytes.
 const LARGEST_PACKET: f64 = 1e9;
 const LARGEST_TRANSFER: f64 = 1e15;
 
-/// A synthetic workload, with what its file proposes for the rest of the run.
+/// A synthetic workload, with its file's suggestions for the rest of the run.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
-    /// Where it is from: a paper and its figure, say.
+    /// Its source, such as a paper and its figure.
     pub source: String,
     /// Seeds all random numbers.
     pub seed: u64,
@@ -60,13 +60,13 @@ pub struct Scenario {
     pub duration: Option<Nanos>,
     /// No more packets than this arrive.
     pub packets: Option<u64>,
-    /// How packets wait between resources: `no-wait`, `unbounded` or `buffer=K`.
+    /// Buffering between resources: `no-wait`, `unbounded` or `buffer=K`.
     pub pipeline: Option<String>,
-    /// The most packets of a flow that may wait.
+    /// Limit of queued packets per flow.
     pub queue_packets: Option<u32>,
-    /// How many packets are kept waiting of a backlogged flow; no more than `queue_packets`.
+    /// Number of packets kept queued for a backlogged flow; at most `queue_packets`.
     pub backlog: u32,
-    /// If set, all rates are scaled so that the busiest resource's offered load is this.
+    /// If set, all rates are scaled so that the busiest resource has this offered load.
     pub load: Option<f64>,
     /// Resources and classes.
     pub classes: ClassSet,
@@ -76,8 +76,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario. `file` is its name for messages; `open` opens a file that the scenario names, relative to
-    /// wherever the scenario is from.
+    /// Parses a scenario. `file` is its name for messages; `open` opens files that the scenario refers to, relative to the
+    /// scenario's location.
     ///
     /// # Errors
     /// [`WorkloadError`], with the line, when the text is not TOML, has keys that the format does not, or contradicts
@@ -152,9 +152,9 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The offered load on each resource before [`load`](Self::load) scales it: the mean time that the packets of all
-    /// sources but backlogged flows ask of it, over the duration. Without a duration, all sources count as if they ran
-    /// at the same time, in the class that they start with.
+    /// The offered load on each resource before [`load`](Self::load) scales it: the mean demand of the packets of all sources
+    /// except backlogged flows, over the duration. Without a duration, all sources count as if they ran at the same time, in
+    /// the class that they start with.
     #[must_use]
     pub fn offered_loads(&self) -> Vec<f64> {
         let mut loads = vec![0.0; self.classes.resources().len()];
@@ -190,7 +190,7 @@ impl Scenario {
         loads
     }
 
-    /// By what all rates are multiplied.
+    /// The factor for all rates.
     fn rate_factor(&self) -> Result<f64, String> {
         let Some(load) = self.load else { return Ok(1.0) };
         if !(1e-6..=1e6).contains(&load) {
@@ -207,7 +207,7 @@ impl Scenario {
 
     fn class_named(&self, name: Option<&str>) -> Result<Option<u16>, String> {
         let Some(name) = name else {
-            // With nothing to choose from, there is nothing to draw.
+            // With a single class, nothing is drawn.
             return Ok((self.classes.classes().len() == 1).then_some(0));
         };
         self.classes.find(name).map(Some).ok_or_else(|| {
@@ -267,7 +267,7 @@ impl Scenario {
         size.check(LARGEST_TRANSFER).map_err(|what| format!("size: {what}"))?;
         let process = match process(&form.arrivals, &size)? {
             process @ Process::Poisson(_) => process,
-            // At a bit rate, transfers come at the distance of mean ones: the distance must not follow the sizes.
+            // At a bit rate, transfers are spaced by their mean size: the spacing must not depend on individual sizes.
             Process::Constant(gap) => Process::Constant(Gap { per_packet_ns: gap.of(size.mean()), per_byte_ns: 0.0 }),
             _ => return Err("transfers arrive constant or poisson".into()),
         };
@@ -317,7 +317,7 @@ fn weight(weight: Option<f64>) -> Result<Weight, String> {
     Weight::new(weight).ok_or_else(|| format!("weight is from 0.000001 to 1000000, not {weight}"))
 }
 
-/// Errors come with where they are, if it is one place.
+/// Builds the classes; errors state their location if there is a single one.
 fn classes(
     resources: &[Spanned<format::ResourceForm>],
     forms: &[Spanned<ClassForm>],
@@ -334,7 +334,7 @@ fn classes(
     ClassSet::new(made.clone(), vec![any])
         .map_err(|ClassError(what)| (resources.first().map(|form| form.span().start), what))?;
     ClassSet::new(made.clone(), classes.clone()).map_err(|ClassError(what)| {
-        // More classes never mend what fewer got wrong, so the one to name is found by halving.
+        // More classes never repair an error in fewer, so the one to name is found by bisection.
         let wrong = |most: usize| ClassSet::new(made.clone(), classes[..most].to_vec()).is_err();
         let (mut right, mut bad) = (0, classes.len());
         while bad - right > 1 {

@@ -1,4 +1,4 @@
-//! How large packets and transfers are.
+//! Sizes of packets and transfers.
 
 use crate::workload::{Cdf, random::Random};
 
@@ -7,9 +7,9 @@ use crate::workload::{Cdf, random::Random};
 pub enum Size {
     /// Always the same.
     Fixed(u64),
-    /// Every whole number from the first to the second alike.
+    /// Uniform over the integers from the first to the second.
     Uniform(u64, u64),
-    /// Pareto, cut off at `max`: `P(X > x)` falls as `x^-shape` from `min` to `max`, where it is 0.
+    /// Pareto, truncated at `max`: `P(X > x)` falls as `x^-shape` from `min` to `max`, where it is 0.
     Pareto {
         /// The exponent.
         shape: f64,
@@ -18,8 +18,8 @@ pub enum Size {
         /// The largest size.
         max: f64,
     },
-    /// Log-normal: the logarithm has mean `mu` and deviation `sigma`. What is under `min` counts as `min`, over `max`
-    /// as `max`.
+    /// Log-normal: the logarithm has mean `mu` and deviation `sigma`. Values below `min` are replaced by `min`, values above
+    /// `max` by `max`.
     LogNormal {
         /// Mean of the logarithm.
         mu: f64,
@@ -30,7 +30,7 @@ pub enum Size {
         /// The largest size.
         max: f64,
     },
-    /// As measured.
+    /// A measured distribution.
     Empirical(Cdf),
 }
 
@@ -64,7 +64,7 @@ impl Size {
         }
     }
 
-    /// The largest size that can come.
+    /// The largest possible size.
     #[must_use]
     pub fn max(&self) -> f64 {
         match *self {
@@ -79,7 +79,7 @@ impl Size {
     pub(crate) fn sample(&self, random: &mut Random) -> u64 {
         let bytes = match *self {
             Self::Fixed(bytes) => return bytes,
-            // Signed, as sizes are far below 2^63: the processor converts those in one step.
+            // Signed, since sizes are far below 2^63: the processor converts signed integers in one step.
             Self::Uniform(min, max) => return min + ((max - min + 1) as i64 as f64 * random.unit()) as i64 as u64,
             Self::Pareto { shape, min, max } => {
                 let covered = -libm::expm1(shape * libm::log(min / max));
@@ -91,7 +91,7 @@ impl Size {
         ((bytes + 0.5) as u64).max(1)
     }
 
-    /// What is wrong with the parameters, for sizes up to `most` bytes.
+    /// Checks the parameters for sizes up to `most` bytes; the error says what is wrong.
     pub(crate) fn check(&self, most: f64) -> Result<(), String> {
         let (low, high) = match *self {
             Self::Fixed(bytes) => (bytes as f64, bytes as f64),
@@ -182,7 +182,7 @@ mod tests {
         // P(ln X < ln 1000) = Phi((6.9078 - 10) / 1.5) = Phi(-2.0615) = 0.01963.
         let low = samples.iter().filter(|&&x| x == 1000.0).count() as f64 / SAMPLES as f64;
         assert!((low - 0.01963).abs() < 0.001, "{low}");
-        // Without cuts that matter, the mean is exp(mu + sigma²/2).
+        // If truncation does not matter, the mean is exp(mu + sigma²/2).
         let free = Size::LogNormal { mu: 5.0, sigma: 0.5, min: 1.0, max: 1e9 }.mean();
         assert!((free / libm::exp(5.125) - 1.0).abs() < 1e-9, "{free}");
         let constant = Size::LogNormal { mu: 5.0, sigma: 0.0, min: 1.0, max: 1e9 };
@@ -194,7 +194,7 @@ mod tests {
     fn empirical_keeps_its_mean() {
         let cdf = Cdf::new(&[(6.0, 0.0), (6.0, 0.15), (13.0, 0.2), (20_000.0, 1.0)], 1460.0).unwrap();
         mean_holds(&Size::Empirical(cdf));
-        // A size of 0 would be no packet at all.
+        // A size of 0 would not be a packet.
         assert_eq!(samples(&Size::Empirical(Cdf::new(&[(0.0, 1.0)], 1.0).unwrap()))[0], 1.0);
     }
 

@@ -1,11 +1,11 @@
-//! What makes packets: listed flows and transfers, resolved.
+//! Sources of packets: listed flows and transfers, resolved.
 
 use dovetail_sched::{Nanos, Weight};
 
 use super::size::Size;
 use crate::workload::random::Random;
 
-/// Time from a packet to the next, given its size. One of the two is 0.
+/// Time from a packet to the next, depending on its size. One of the two terms is 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gap {
     pub(super) per_packet_ns: f64,
@@ -26,22 +26,22 @@ impl Gap {
 /// When packets of a source arrive.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Process {
-    /// Whenever one leaves its queue.
+    /// A new packet arrives whenever one leaves its queue.
     Backlogged,
-    /// At equal distances, from a random phase on.
+    /// Equally spaced, from a random phase on.
     Constant(Gap),
-    /// Independently of each other; the mean gap in nanoseconds.
+    /// Independent of each other; the mean gap in nanoseconds.
     Poisson(f64),
-    /// At equal distances while on; times on and off are exponential with these means. A packet that is due while the
-    /// source is off waits for the rest of its gap until it is on again.
+    /// Equally spaced while on; times on and off are exponential with these means. A packet that is due while the source is
+    /// off is delayed by the rest of its gap after the source is on again.
     OnOff { gap: Gap, on_ns: f64, off_ns: f64 },
 }
 
-/// On-off sources cross at most so many periods from one packet to the next, on average: each costs time.
+/// Limit of the mean number of periods of an on-off source between two packets: each takes time to compute.
 const MOST_PERIODS: f64 = 1000.0;
 
 impl Process {
-    /// The mean rate, for sources that have one of their own.
+    /// The mean rate, for sources with a rate of their own.
     pub(super) fn packets_per_ns(&self, size: &Size) -> Option<f64> {
         match *self {
             Self::Backlogged => None,
@@ -54,7 +54,7 @@ impl Process {
     /// The same process with gaps multiplied by `by`.
     ///
     /// # Errors
-    /// A text, when packets come faster than time can tell them apart, or an on-off source's periods are too short.
+    /// A text, when packets are too frequent for the resolution of time, or an on-off source's periods are too short.
     pub(super) fn scaled(&self, by: f64, size: &Size) -> Result<Self, String> {
         let mean_ns = match *self {
             Self::Backlogged => return Ok(Self::Backlogged),
@@ -79,14 +79,15 @@ impl Process {
         })
     }
 
-    /// From `start` to the first packet, and what is left of the first period on.
+    /// Time from `start` to the first packet, and the rest of the first on period.
     pub(super) fn first_gap(&self, size: &Size, random: &mut Random) -> (f64, f64) {
         match *self {
             Self::Backlogged => (0.0, 0.0),
             Self::Constant(gap) => (random.unit() * gap.of(size.mean()), 0.0),
             Self::Poisson(gap_ns) => (gap_ns * random.exponential(), 0.0),
             Self::OnOff { gap, on_ns, off_ns } => {
-                // In the steady state the source is on with this chance, and the rest of a period is as long as a new one.
+                // In the steady state the source is on with this probability, and the rest of a period is distributed like a
+                // new one.
                 let on = random.unit() < on_ns / (on_ns + off_ns);
                 let off = if on { 0.0 } else { off_ns * random.exponential() };
                 let mut on_left = on_ns * random.exponential();
@@ -96,7 +97,7 @@ impl Process {
         }
     }
 
-    /// From a packet of `bytes` to the next.
+    /// Time from a packet of `bytes` to the next.
     #[inline(always)]
     pub(super) fn gap(&self, bytes: f64, on_left: &mut f64, random: &mut Random) -> f64 {
         match *self {
@@ -108,7 +109,7 @@ impl Process {
     }
 }
 
-/// How long it takes until `need` nanoseconds of time on have passed.
+/// Time until `need` nanoseconds of on time have passed.
 fn cross(mut need: f64, on_left: &mut f64, on_ns: f64, off_ns: f64, random: &mut Random) -> f64 {
     let mut passed = 0.0;
     while need > *on_left {
@@ -120,15 +121,15 @@ fn cross(mut need: f64, on_left: &mut f64, on_ns: f64, off_ns: f64, random: &mut
     passed + need
 }
 
-/// Flows that are listed.
+/// Flows listed individually.
 #[derive(Debug, Clone)]
 pub(super) struct FlowSpec {
     pub(super) name: String,
     pub(super) count: u32,
-    /// None: drawn by the classes' shares.
+    /// `None`: drawn by the classes' shares.
     pub(super) class: Option<u16>,
     pub(super) weight: Weight,
-    /// By resource, where they have weights of their own.
+    /// By resource, if they have separate weights.
     pub(super) resource_weights: Option<Vec<Weight>>,
     pub(super) size: Size,
     pub(super) process: Process,
@@ -139,7 +140,7 @@ pub(super) struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// The classes that the flow is in one after the other, each with its part of `duration`.
+    /// The classes that the flow goes through, each with its part of `duration`.
     pub(super) fn parts(&self, duration: Option<Nanos>) -> Vec<(Option<u16>, f64)> {
         let Some(duration) = duration.filter(|&duration| duration > Nanos::ZERO) else {
             return vec![(self.class, 1.0)];
@@ -157,7 +158,7 @@ impl FlowSpec {
     }
 }
 
-/// Flows that come and go.
+/// Flows that begin and end.
 #[derive(Debug, Clone)]
 pub(super) struct TransferSpec {
     pub(super) name: String,
@@ -170,7 +171,7 @@ pub(super) struct TransferSpec {
     pub(super) start: Nanos,
     pub(super) stop: Nanos,
     pub(super) flows: u32,
-    /// Whether `flows` is a default: then it is worth a word when it is reached.
+    /// Whether `flows` is a default: reaching it is then reported.
     pub(super) capped: bool,
 }
 

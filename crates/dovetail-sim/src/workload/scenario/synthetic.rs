@@ -1,7 +1,7 @@
 //! The stream of packets of a scenario.
 //!
-//! Every source keeps the time of its next packet. A [`Tournament`] says whose turn it is among listed flows, an [`Agenda`] among
-//! transfers, which come and go. A packet costs one walk up or down, O(log sources), and no allocation.
+//! Every source keeps the time of its next packet. A [`Tournament`] selects the next among listed flows, an [`Agenda`] among
+//! transfers, which begin and end. A packet takes one walk up or down, O(log sources), and no allocation.
 
 use dovetail_sched::{
     Demand, FlowId, Nanos, Weight,
@@ -17,7 +17,7 @@ use super::{
 use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix, random::Random};
 
 impl Scenario {
-    /// The stream of packets.
+    /// Creates the stream of packets.
     ///
     /// # Errors
     /// [`WorkloadError`] when the scenario has no flows, would never end, or cannot be scaled to its load.
@@ -26,15 +26,15 @@ impl Scenario {
     }
 }
 
-/// No packet of a source comes at this time or later. What never stops goes on to the end of the clock, which is told.
+/// Packets of a source arrive before this time. Unlimited sources go on to the end of the clock, which is reported.
 fn stop_ns(stop: Nanos) -> f64 {
     if stop == Nanos::MAX { f64::INFINITY } else { stop.as_f64() }
 }
 
-/// Packets of all backlogged flows that are kept waiting: a gigabyte.
+/// Limit of the queued packets of all backlogged flows: a gigabyte.
 const MOST_WAITING: u64 = 1 << 24;
 
-/// What a packet is put in the place of.
+/// A placeholder to be overwritten.
 const NO_ARRIVAL: Arrival = Arrival::new(Nanos::ZERO, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
 
 /// A scenario as a workload.
@@ -44,23 +44,23 @@ pub struct Synthetic {
     classes: ClassSet,
     seed: u64,
     specs: Vec<FlowSpec>,
-    /// By spec, its first flow.
+    /// First flow of each spec.
     first_flow: Vec<u32>,
-    /// Listed flows; a source's place is its flow's id.
+    /// Listed flows; a source's index is its flow's id.
     sources: Vec<Source>,
     transfers: Vec<TransferSpec>,
     starters: Vec<Starter>,
-    /// Transfers in flight, and places that are free again.
+    /// Transfers in flight, and free slots.
     running: Vec<Running>,
     free: Vec<u32>,
-    /// Flows of transfers, by id from the first after the listed ones.
+    /// Flows of transfers, by id starting after the listed ones.
     transfer_flows: Vec<TransferFlow>,
     /// Next packets of listed flows.
     tournament: Tournament,
     /// Next starts of transfers, and next packets of those in flight.
     agenda: Agenda,
     backlog: u32,
-    /// Whether any flow always is.
+    /// Whether any flow is permanently backlogged.
     is_backlogged: bool,
     end: Nanos,
     left: u64,
@@ -72,18 +72,18 @@ pub struct Synthetic {
 struct Source {
     random: Random,
     on_left: f64,
-    /// Of the next packet, drawn with the one before: what comes next is known without waiting for logarithms.
+    /// Size of the next packet, drawn with the one before: what comes next is known without waiting for logarithms.
     bytes: u32,
     gap: f64,
     left: u64,
     spec: u32,
     class: u16,
     changed: u16,
-    /// Packets of the initial backlog that are still to come.
+    /// Packets of the initial backlog still to come.
     initial: u32,
 }
 
-/// Where transfers start.
+/// Starts of transfers.
 #[derive(Debug, Clone)]
 struct Starter {
     random: Random,
@@ -99,7 +99,7 @@ struct Running {
     class: u16,
 }
 
-/// What is kept of a transfer for good.
+/// What is kept of a transfer permanently.
 #[derive(Debug, Clone, Copy)]
 struct TransferFlow {
     ordinal: u32,
@@ -174,7 +174,7 @@ impl Synthetic {
                 classes.of_flow(None, 0).map_err(|error| format!("transfers '{}': {error}", spec.name))?;
             }
             spec.process = spec.process.scaled(gaps, &spec.size)?;
-            // Streams of transfers are numbered from the other end, so that a flow more or less does not move them.
+            // Transfers' streams are numbered from the other end, so that they do not depend on the number of flows.
             let mut random = Random::new(seed, u64::MAX - starters.len() as u64);
             let (gap, _) = spec.process.first_gap(&spec.size, &mut random);
             let time = spec.start.as_f64() + gap;
@@ -206,13 +206,13 @@ impl Synthetic {
         })
     }
 
-    /// How many packets are kept waiting of a backlogged flow.
+    /// Number of packets kept queued for a backlogged flow.
     #[must_use]
     pub fn backlog(&self) -> u32 {
         self.backlog
     }
 
-    /// Puts the next packet of a listed flow, whose turn it is, in the place of `arrival`, and gives the flow its next turn.
+    /// Writes the next packet of a listed flow, which is due, to `arrival`, and schedules the flow's next.
     #[inline(always)]
     fn source_packet(&mut self, flow: u32, time: f64, at: Nanos, arrival: &mut Arrival) {
         let source = &mut self.sources[flow as usize];
@@ -233,7 +233,7 @@ impl Synthetic {
         }
     }
 
-    /// A transfer starts: its first packet is an event of its own.
+    /// Starts a transfer: its first packet is a separate event.
     fn start(&mut self, at: usize, event: u32, time: f64) {
         let spec = &self.transfers[at];
         let starter = &mut self.starters[at];
@@ -282,7 +282,7 @@ impl Synthetic {
         arrival
     }
 
-    /// Nothing more comes: there is no packet left, or it is the end.
+    /// No more packets arrive: the limit of packets or the end is reached.
     #[cold]
     fn finish(&mut self) -> Result<bool, WorkloadError> {
         let clock_ends = self.left > 0 && self.end == Nanos::MAX;
@@ -302,7 +302,7 @@ impl Synthetic {
 }
 
 impl Source {
-    /// Puts a packet of this flow at `at` in the place of `arrival`: it is large to move.
+    /// Writes a packet of this flow at `at` to `arrival`, which is large to move.
     #[inline(always)]
     fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, seed: u64, flow: u32, at: Nanos, arrival: &mut Arrival) {
         while let Some(&(change, class)) = spec.changes.get(usize::from(self.changed))
@@ -328,18 +328,18 @@ impl Source {
     }
 }
 
-/// Draws the cost of a flow's packet, told from the flow's others by what is left of the flow: the same whichever policy
-/// made the packet come when it did.
+/// Random stream for the cost of a flow's packet, identified by the flow's remaining packets: it is the same for every
+/// policy, whenever the packet arrives.
 fn cost_stream(seed: u64, flow: u32, left: u64) -> Random {
     Random::new(mix(mix(seed, 0x636f_7374), u64::from(flow)), left)
 }
 
-/// Decides the class of a flow that is given none.
+/// Determines the class of a flow without a given one.
 fn class_hash(seed: u64, flow: u32) -> u64 {
     mix(mix(seed, 0x636c_6173_7365_7321), u64::from(flow))
 }
 
-/// How many packets a scenario will have: what its rates come to, or what it limits them to.
+/// Expected number of packets of a scenario: from its rates, or its limit.
 fn hint(scenario: &Scenario, factor: f64) -> Option<u64> {
     let limit = scenario.packets;
     let mut expected = 0.0;
@@ -380,7 +380,7 @@ impl Workload for Synthetic {
     fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
         loop {
             let (listed, transfer) = (self.tournament.first(), self.agenda.first());
-            // At the same time a listed flow comes first.
+            // At the same time, listed flows come first.
             let flow = listed.filter(|&(time, _)| transfer.is_none_or(|(other, _)| time <= other));
             let Some((time, event)) = flow.or(transfer) else { return Ok(false) };
             let at = Nanos::from_f64(time);
@@ -451,7 +451,7 @@ impl Workload for Synthetic {
         }
     }
 
-    /// The class that the flow is in now.
+    /// The flow's current class.
     fn class(&self, flow: FlowId) -> Option<&str> {
         let listed = self.sources.get(flow.index()).map(|source| source.class);
         let class = listed.or_else(|| self.transfer_flow(flow).map(|transfer| transfer.class))?;

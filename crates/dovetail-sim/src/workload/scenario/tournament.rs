@@ -1,23 +1,23 @@
-//! Which of the listed flows has the next packet: a tree of losers (Knuth, *The art of computer programming*, vol. 3, section
+//! Selects the listed flow with the next packet: a tree of losers (Knuth, *The art of computer programming*, vol. 3, section
 //! 5.4.1).
 //!
-//! Every source has a leaf. An inner node keeps the later of the two events that met there, and the top the earliest of all. In
-//! the usual step the earliest gives way to its source's next: one walk from that source's leaf to the top. The way is known
-//! before it is gone, nothing branches on a time, and a node is 16 bytes.
+//! Every source has a leaf. An inner node keeps the later of the two events that met there, and the top the earliest of all.
+//! In the usual step the earliest event is replaced by its source's next: one walk from that source's leaf to the top. The
+//! path is known in advance, no branch depends on a time, and a node is 16 bytes.
 
 use std::hint::select_unpredictable;
 
-/// When a source has its next packet. The bits of a non-negative float order as the float does.
+/// The next packet of a source. The bits of a non-negative float order like the float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     time: u64,
     source: u64,
 }
 
-/// Where two events are still to meet.
+/// No event has arrived here yet.
 const VACANT: Event = Event { time: u64::MAX, source: u64::MAX };
 
-/// The last of a source whose events have ended.
+/// A source without further events.
 const NEVER: Event = Event { time: u64::MAX, source: 0 };
 
 impl Event {
@@ -35,7 +35,8 @@ impl Event {
     }
 }
 
-/// One of two; without a branch, as nothing predicts it. By halves: the lesser of two wide numbers would become a branch.
+/// Selects one of two; branchless, since the result is unpredictable. By halves: a minimum of wide integers would become a
+/// branch.
 #[inline]
 fn either(first: bool, a: Event, b: Event) -> Event {
     Event { time: select_unpredictable(first, a.time, b.time), source: select_unpredictable(first, a.source, b.source) }
@@ -44,8 +45,9 @@ fn either(first: bool, a: Event, b: Event) -> Event {
 /// The next events of sources, by time, ties by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tournament {
-    // The earliest event, and behind it the inner nodes: node `i` is above nodes `2i` and `2i + 1`, and source `s` is where
-    // node `len + s` would be. A power of two, so that all ways to the top are equally long: a processor foresees their end.
+    // The earliest event, followed by the inner nodes: node `i` is the parent of nodes `2i` and `2i + 1`, and source `s`
+    // corresponds to node `len + s`. The length is a power of two, so that all paths have the same length, which the
+    // processor predicts.
     nodes: Vec<Event>,
 }
 
@@ -57,7 +59,7 @@ impl Tournament {
         for (source, time) in first.chain(core::iter::repeat(None)).take(leaves).enumerate() {
             let mut event = time.map_or(NEVER, |time| Event::new(time, source as u32));
             let mut at = (leaves + source) / 2;
-            // Of the two that come by a node, the first waits there for the second.
+            // Of the two events that reach a node, the first waits there for the second.
             while at > 0 && nodes[at] != VACANT {
                 (nodes[at], event) = (nodes[at].max(event), nodes[at].min(event));
                 at /= 2;
@@ -74,18 +76,18 @@ impl Tournament {
         (event.time != NEVER.time).then_some((f64::from_bits(event.time), event.source as u32))
     }
 
-    /// No source has another event.
+    /// Removes the events of all sources.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
     }
 
-    /// `source`, whose event is the earliest, has its next at `time`.
+    /// `source`, whose event is the earliest, has its next event at `time`.
     #[inline]
     pub(super) fn replace_first(&mut self, source: u32, time: f64) {
         self.play(source, Event::new(time, source));
     }
 
-    /// `source`, whose event is the earliest, has no other.
+    /// `source`, whose event is the earliest, has no more events.
     pub(super) fn end_first(&mut self, source: u32) {
         self.play(source, NEVER);
     }

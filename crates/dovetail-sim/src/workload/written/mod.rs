@@ -1,4 +1,4 @@
-//! Values as they are written in TOML: text with a unit, some also as a plain number.
+//! Values as written in TOML: text with a unit, some also as a plain number.
 
 mod size;
 
@@ -17,7 +17,7 @@ use crate::workload::{Cost, Ports, Prefix};
 
 pub(crate) use size::{SizeForm, read_size};
 
-/// Exactly two. TOML's reader minds too few for a pair of Rust's, but not too many.
+/// Exactly two. The TOML reader rejects too few for a Rust pair, but not too many.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "Vec<T>")]
 pub(crate) struct Pair<T>(pub(crate) T, pub(crate) T);
@@ -41,14 +41,14 @@ pub(crate) fn points(pairs: &[Pair<f64>]) -> Vec<(f64, f64)> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes(pub(crate) u64);
 
-/// How often something comes.
+/// Frequency of something.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pace {
     PerSecond(f64),
     Bits(Rate),
 }
 
-/// A value that is written as text with a unit, and some also as a plain number.
+/// A value written as text with a unit, or in some cases as a plain number.
 #[derive(Debug)]
 pub(crate) struct Quantity<T>(pub(crate) T);
 
@@ -148,7 +148,7 @@ impl<'de, T: Written> Deserialize<'de> for Quantity<T> {
     }
 }
 
-/// `form`, if the table that it came from has no further key.
+/// `form`, if its table has no further key.
 pub(crate) fn single<'de, A: MapAccess<'de>, T>(mut map: A, form: T) -> Result<T, A::Error> {
     match map.next_key::<String>()? {
         None => Ok(form),

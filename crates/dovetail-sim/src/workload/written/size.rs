@@ -13,7 +13,7 @@ use serde::{
 use super::{Bytes, Pair, Quantity, Written, points, single};
 use crate::workload::{Cdf, Size, clip, input};
 
-/// The longest file of points that is read.
+/// The longest file of points that is accepted.
 const LONGEST_FILE: u64 = 1 << 22;
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for SizeForm {
     }
 }
 
-/// The size that was meant; `open` opens a file that it names.
+/// The specified size; `open` opens a file that it refers to.
 pub(crate) fn read_size(
     form: &SizeForm,
     open: &mut dyn FnMut(&str) -> io::Result<input::Bytes>,

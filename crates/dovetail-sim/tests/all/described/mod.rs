@@ -1,4 +1,4 @@
-//! Networks as text: read, exchanged in one place, and judged by what the reader says.
+//! Networks as text: parsed with one replacement, and the reader's response.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -20,18 +20,18 @@ pub fn shipped(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The first TOML of a page.
+/// The first TOML example of a page.
 pub fn example(page: &str) -> &str {
     page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap()
 }
 
-/// A network with one piece of text exchanged.
+/// A network with one piece of text replaced.
 pub fn exchanged(network: &str, old: &str, new: &str) -> String {
     assert_eq!(network.matches(old).count(), 1, "'{old}' is there once");
     network.replace(old, new)
 }
 
-/// An exchange in a network, the line where that is wrong (0: no line says it) and what is said.
+/// A replacement in a network, the line of the error (0: no line is given) and the message.
 pub type Mistake = (&'static str, &'static str, u64, &'static str);
 
 pub fn check_mistakes(network: &str, mistakes: &[Mistake]) {
@@ -47,7 +47,7 @@ pub fn check_mistakes(network: &str, mistakes: &[Mistake]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whatever is accepted fits together, and what is not is an error of this file.
+/// Whatever is accepted is consistent, and everything else is an error of this file.
 pub fn answer(text: &str) {
     let _ = Network::is_described_by(text);
     match parse(text) {
@@ -72,7 +72,7 @@ pub fn answer(text: &str) {
     }
 }
 
-/// A value as it may be written where another one belongs.
+/// A value that might be written in place of another.
 pub fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![
         "-?[0-9]{1,19}",
@@ -83,14 +83,14 @@ pub fn any_value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A network whose values stand between signs, with one of them exchanged.
+/// A network whose values are between signs, with one of them replaced.
 pub fn with_value(whole: &str, which: prop::sample::Index, value: &str) -> String {
     let parts: Vec<&str> = whole.split('@').collect();
     let which = which.index(parts.len() / 2);
     parts.iter().enumerate().map(|(at, part)| if at == 2 * which + 1 { value } else { part }).collect()
 }
 
-/// A network with a piece of so many bytes cut out and another put in.
+/// A network with a piece of `cut` bytes replaced.
 pub fn with_piece(whole: &str, at: prop::sample::Index, cut: usize, put: &str) -> String {
     let whole = whole.replace('@', "");
     let at = at.index(whole.len());

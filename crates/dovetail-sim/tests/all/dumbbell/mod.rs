@@ -1,11 +1,11 @@
-//! A dumbbell, and what crosses it.
+//! A dumbbell network and its traffic.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Weight, units::Rate};
 use dovetail_sim::network::{Kind, Link, Network, Node, Traffic, Transport};
 
-/// Sources s0.. and sinks c0.. on either side of two routers; `buffer` packets before the link between them.
+/// Sources s0.. and sinks c0.. on either side of two routers, with a queue of `buffer` packets for the link between them.
 pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Traffic>) -> Network {
     let fifo: PolicySpec = "fifo".parse().unwrap();
     let mut nodes = vec![Node { name: "r1".into() }, Node { name: "r0".into() }];
@@ -40,7 +40,7 @@ pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Tr
     }
 }
 
-/// Traffic from the sources to the sinks of a [`dumbbell`] of so many hosts a side.
+/// Traffic from the sources to the sinks of a [`dumbbell`] with `hosts` hosts per side.
 pub fn traffic(hosts: usize, kind: Kind) -> Traffic {
     Traffic {
         name: "web".into(),

@@ -1,4 +1,4 @@
-//! What a capture holds, read with nothing of the simulator.
+//! The contents of a capture, read without any of the simulator's code.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -21,9 +21,9 @@ pub fn records(file: &[u8]) -> Vec<(u64, &[u8])> {
     records
 }
 
-/// Bytes of TCP's stream that the capture holds, each counted once, by (source, port, destination, port).
+/// Bytes of TCP streams that the capture contains, each counted once, by (source, port, destination, port).
 ///
-/// A port must not come twice.
+/// No port may be used twice.
 pub fn delivered(file: &[u8]) -> BTreeMap<([u8; 4], u16, [u8; 4], u16), u64> {
     let mut streams: BTreeMap<_, (u32, BTreeSet<(u32, u32)>)> = BTreeMap::new();
     for (_, bytes) in records(file) {

@@ -56,7 +56,7 @@ impl Workload for Listed {
     }
 }
 
-/// Everything that was seen.
+/// Everything that was observed.
 #[derive(Default)]
 pub struct Seen {
     pub sent: Vec<(Packet, Passage)>,

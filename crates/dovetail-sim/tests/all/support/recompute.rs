@@ -1,4 +1,4 @@
-//! Every figure recomputed from rows of records, the slow way and sharing no code with the simulator.
+//! Every figure recomputed from rows of records, in a straightforward way that shares no code with the simulator.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub fn latencies(rows: &[Row]) -> Vec<u64> {
     late
 }
 
-/// The value that a share `quantile` of `sorted` is not above.
+/// The value that a share `quantile` of `sorted` does not exceed.
 pub fn quantile(sorted: &[u64], quantile: f64) -> u64 {
     sorted[((quantile * sorted.len() as f64).ceil() as usize).max(1) - 1]
 }
@@ -40,7 +40,7 @@ pub fn quantile(sorted: &[u64], quantile: f64) -> u64 {
 pub fn jain(rows: &[Row], weights: impl Fn(u32) -> f64, window: u64) -> Option<f64> {
     #[derive(Default)]
     struct Flow<'a> {
-        // From when until when it waited, merged where spells touch.
+        // Spans during which it waited, merged if adjacent.
         waits: Vec<(u64, u64)>,
         rows: Vec<&'a Row>,
     }
@@ -53,7 +53,7 @@ pub fn jain(rows: &[Row], weights: impl Fn(u32) -> f64, window: u64) -> Option<f
         }
         flow.rows.push(row);
     }
-    // A window counts once something happens at or after its end.
+    // A window counts if something happens at or after its end.
     let last = rows.iter().map(|row| row.start[0].max(row.arrival)).max()?;
     let mut values = Vec::new();
     for number in 0..last / window {
@@ -80,7 +80,7 @@ pub fn jain(rows: &[Row], weights: impl Fn(u32) -> f64, window: u64) -> Option<f
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The largest gap in active time, with positions kept in a plain map and every packet's alone-run recomputed.
+/// The largest gap in active time, with positions in a plain map and every packet's run alone recomputed.
 pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
     enum Event {
         Arrives(usize),
@@ -91,7 +91,7 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
         events.push((row.arrival, 0, at, Event::Arrives(at)));
         events.push((row.start[0], 1, at, Event::Starts(at)));
     }
-    // Rows are in order of release; at one instant arrivals come first, and a packet of no length starts in order.
+    // Rows are in order of release; at the same instant arrivals come first, and packets without length start in order.
     events.sort_by_key(|&(at, kind, row, _)| (at, kind, row));
     let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
     let mut position: BTreeMap<u32, f64> = BTreeMap::new();
@@ -113,7 +113,7 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
                 let row = &rows[at];
                 let weight = weights(row.flow);
                 let times: Vec<u64> = (0..row.start.len()).map(|j| row.end[j] - row.start[j]).collect();
-                // Alone in a no-wait pipeline: as early as no resource is met busy.
+                // Alone in a no-wait pipeline: as early as no resource is found busy.
                 let before = last_end.get(&row.flow);
                 let finished = before.map_or(0, |ends| *ends.last().expect("at least one resource"));
                 let mut start = 0;
@@ -148,7 +148,7 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
     largest
 }
 
-/// A packet's wait, and what came of it.
+/// A packet's wait, and its result.
 #[derive(Debug, Clone)]
 pub struct Wait {
     pub flow: u32,
@@ -173,7 +173,7 @@ impl Wait {
 /// A flow's time as head-of-line packets of some cost: from, until, and w tau_r / tau* on each resource.
 type Head = (u64, u64, Vec<f64>);
 
-/// What can be said of one flow: its heads in order, and when dominant service began and ended.
+/// State of one flow: its heads in order, and when dominant service began and ended.
 struct Queue {
     weight: f64,
     heads: Vec<Head>,
@@ -181,7 +181,7 @@ struct Queue {
     ends: Moments,
 }
 
-/// Moments in order, each with the sum of it and all before it.
+/// Moments in order, each with the sum of all moments up to it.
 #[derive(Default)]
 struct Moments(Vec<(u64, u128)>);
 
@@ -196,7 +196,7 @@ impl Moments {
         Self(moments.into_iter().map(with_sum).collect())
     }
 
-    /// The time since each of the moments before `at`, in all.
+    /// The total time since all moments before `at`.
     fn since(&self, at: u64) -> u128 {
         let before = self.0.partition_point(|&(moment, _)| moment < at);
         u128::from(at) * before as u128 - before.checked_sub(1).map_or(0, |last| self.0[last].1)
@@ -209,7 +209,7 @@ impl Queue {
         (by(until) - by(from)) as u64
     }
 
-    /// From when until when it waited without a pause.
+    /// Spans during which it waited without interruption.
     fn spells(&self) -> Vec<(u64, u64)> {
         let mut spells: Vec<(u64, u64)> = Vec::new();
         for &(from, until, _) in &self.heads {
@@ -227,14 +227,14 @@ impl Queue {
 pub struct Shares {
     /// Share, flow and beginning of the window, for every flow and window through which it waited.
     pub windows: Vec<(f64, u32, u64)>,
-    /// The most that any flow was behind `promise` over any interval between moments at which something happens.
+    /// The most that any flow was behind `promise` over any interval between moments of events.
     pub shortfall: f64,
     pub flows_at_once: usize,
     pub longest: u64,
 }
 
-/// Shares from waits, each flow's in order of arrival: heads packet by packet, the fair share between moments at which
-/// any head changes, a window and a moment at a time.
+/// Shares from waits, each flow's in order of arrival: heads packet by packet, the fair share between moments at which any
+/// head changes, one window and one moment at a time.
 pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise: f64) -> Shares {
     let mut queues: BTreeMap<u32, Queue> = BTreeMap::new();
     let mut services: BTreeMap<u32, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
@@ -243,7 +243,7 @@ pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise
         let weight = weights(wait.flow);
         let new = || Queue { weight, heads: Vec::new(), begins: Moments::default(), ends: Moments::default() };
         let queue = queues.entry(wait.flow).or_insert_with(new);
-        // It is first when all before it have gone.
+        // It becomes first when all before it have gone.
         let gone = ahead.entry(wait.flow).or_default();
         let from = wait.from.max(*gone);
         *gone = (*gone).max(wait.until);
@@ -259,7 +259,7 @@ pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise
         (queue.begins, queue.ends) = (Moments::new(begins), Moments::new(ends));
     }
     let m = waits.first().map_or(1, |wait| wait.times.len());
-    // The integral of the fair share at each moment at which a head comes or goes.
+    // The integral of the fair share at each moment at which a head arrives or leaves.
     let mut changes: BTreeMap<u64, Vec<(f64, &Head)>> = BTreeMap::new();
     for head in queues.values().flat_map(|queue| &queue.heads) {
         changes.entry(head.0).or_default().push((1.0, head));
@@ -304,7 +304,7 @@ pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise
             let mut least = f64::INFINITY;
             for at in moments {
                 let behind = promise * queue.weight * fair_until(at) - queue.received(0, at) as f64;
-                // An interval may begin at any moment before.
+                // An interval may begin at any earlier moment.
                 least = least.min(behind);
                 found.shortfall = found.shortfall.max(behind - least);
             }

@@ -1,4 +1,4 @@
-//! Everything that a run shows: to an observer, in a capture, and in its outcome.
+//! All results of a run: observed, in a capture, and in its outcome.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -21,7 +21,7 @@ pub struct Sent {
     pub ends: Nanos,
 }
 
-/// What the observer of the watched link saw.
+/// What the observer of the watched link recorded.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Label, class and weight of every flow that appeared, in order.
@@ -55,7 +55,7 @@ impl Observer for Watch {
     }
 }
 
-/// A run with all that was seen of it.
+/// A run with all observations.
 pub struct Run {
     pub outcome: NetworkOutcome,
     pub watch: Watch,
@@ -67,7 +67,7 @@ pub fn run(network: &Network, policy: &str) -> Run {
     watched(|watch, options| simulate_network(network, &policy, watch, options))
 }
 
-/// A run with this at the gateway.
+/// A run with this contender at the gateway.
 pub fn run_access(network: &Network, gateway: &str) -> Run {
     let gateway: Contender = gateway.parse().unwrap();
     watched(|watch, options| simulate_access(network, &gateway, watch, options))
@@ -80,15 +80,15 @@ fn watched(simulate: impl FnOnce(&mut Watch, NetworkOptions<'_>) -> Result<Netwo
     Run { outcome, watch, capture }
 }
 
-/// A transfer or stream as text: everything that it says.
+/// A transfer or stream as text, with all fields.
 pub fn lines(outcome: &NetworkOutcome) -> String {
     let transfers = outcome.transfers.iter().map(|transfer| format!("{transfer:?}\n"));
     transfers.chain(outcome.streams.iter().map(|stream| format!("{stream:?}\n"))).collect()
 }
 
-/// Nothing is lost unaccounted, the transmitter has one packet at a time and never rests while one waits.
+/// Nothing is lost unaccounted, and the transmitter sends one packet at a time and never idles while one waits.
 ///
-/// The last holds of work-conserving policies only.
+/// The latter holds for work-conserving policies only.
 pub fn check_books(run: &Run) -> Result<(), String> {
     let Run { outcome, watch, .. } = run;
     let link = &outcome.link;
@@ -111,7 +111,7 @@ pub fn check_books(run: &Run) -> Result<(), String> {
     }
     let mut gaps: Vec<_> = watch.sent.windows(2).map(|pair| (pair[0].ends, pair[1].begun)).collect();
     gaps.extend(watch.sent.last().map(|last| (last.ends, outcome.ended)));
-    // A policy that follows a fluid may ask for the next whole nanosecond.
+    // A policy that follows a fluid may request the next whole nanosecond.
     gaps.retain(|&(from, to)| from + Nanos(1) < to);
     let mut gone: BTreeMap<u64, Nanos> = watch.dropped.iter().copied().collect();
     gone.extend(watch.sent.iter().map(|sent| (sent.handle, sent.begun)));

@@ -1,4 +1,4 @@
-//! Between users and the gateway: requests come, and what it reads of responses goes on, with TCP or without.
+//! Between users and the gateway: requests, and the responses it forwards, with TCP or without.
 
 use super::{
     super::told::{GatewayNet, Part},
@@ -12,7 +12,7 @@ use crate::network::{
     transport::TCP_HEADERS_BYTES,
 };
 
-/// The port that users ask at (Squid's).
+/// The port that users send requests to (Squid's).
 const PROXY: u16 = 3128;
 
 impl Relay<'_> {
@@ -21,7 +21,7 @@ impl Relay<'_> {
         let Exchange { user: number, bytes, .. } = *self.users.exchange(exchange);
         let user = self.users.user(number);
         let (node, socket, traffic, to) = (user.node, user.socket, user.traffic, self.access.gateway);
-        // Who is on the gateway's own node crosses no link.
+        // A user on the gateway's own node crosses no link.
         if node == to {
             self.asked(exchange, net);
             return Ok(());
@@ -37,12 +37,12 @@ impl Relay<'_> {
         net.send_alone([node, to], [socket, port(to, PROXY)], self.access.request_bytes, of, traffic)
     }
 
-    /// How many bytes of a response the gateway has room for.
+    /// Bytes of a response that the gateway has room for.
     pub(super) fn room(&self, exchange: usize, net: &mut GatewayNet<'_>) -> u64 {
         self.downstreams.as_ref().map_or(u64::MAX, |downstreams| downstreams.room(exchange, net))
     }
 
-    /// What the gateway read goes on to the user, in packets.
+    /// Forwards what the gateway read to the user, in packets.
     pub(super) fn pass_on(
         &mut self,
         exchange: usize,
@@ -73,13 +73,13 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// Some of a response is with the user.
+    /// The user received part of a response.
     pub(in super::super) fn answered(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) {
         let whole = self.access.whole(self.users.exchange(exchange).bytes);
         self.users.answered(exchange, bytes, whole, net);
     }
 
-    /// The gateway's end of a user's connection had its turn: a request may be there, and room for more of a response.
+    /// The gateway's end of a user's connection had its turn: a request may be complete, and a response may have more room.
     pub(super) fn users_turned(&mut self, id: EndId, read: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Some(downstreams) = &mut self.downstreams else { return Ok(()) };
         if let Some(exchange) = downstreams.gateway_read(id, read) {
@@ -93,8 +93,8 @@ impl Relay<'_> {
         }
     }
 
-    /// There may be more room for a response than there was, or less: the gateway's end of the connection that it comes on, if
-    /// its turn is due.
+    /// The room for a response may have changed. Returns the gateway's end of the connection to the server, if its turn is
+    /// due.
     fn goes_on_down(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Option<EndId> {
         let id = self.users.live(exchange).and_then(|at| self.live.get(at))?.end?;
         self.lets_read(id, net);
@@ -102,7 +102,7 @@ impl Relay<'_> {
         (end.is_readable() && self.room(exchange, net) > 0).then_some(id)
     }
 
-    /// A user read of a response.
+    /// A user read part of a response.
     pub(super) fn user_read(&mut self, id: EndId, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Some(downstreams) = self.downstreams.as_mut().filter(|_| bytes > 0) else { return Ok(()) };
         let Some(exchange) = downstreams.exchange(id) else { return Ok(()) };
@@ -121,7 +121,7 @@ impl Relay<'_> {
         self.turn(id, net)
     }
 
-    /// A user closes connections that were idle for too long.
+    /// Closes a user's connections that were idle for too long.
     pub(in super::super) fn closes_idle_users(
         &mut self,
         user: usize,
@@ -131,12 +131,12 @@ impl Relay<'_> {
         downstreams.overdue(user, net).into_iter().try_for_each(|id| self.close(id, net))
     }
 
-    /// How many connections users opened.
+    /// Number of connections opened by users.
     pub(in super::super) fn users_dialled(&self) -> u64 {
         self.downstreams.as_ref().map_or(0, |downstreams| downstreams.opened)
     }
 
-    /// The most that the gateway held for one of those.
+    /// The most bytes that the gateway held for one of these.
     pub(in super::super) fn most_held(&self) -> u64 {
         self.downstreams.as_ref().map_or(0, |downstreams| downstreams.most_held)
     }

@@ -1,9 +1,9 @@
-//! Requests on their way to servers, and responses on their way to users, as the schedulers let them.
+//! Relays requests to servers and responses to users, as the schedulers permit.
 //!
 //! | file | what |
 //! |---|---|
 //! | `down` | between users and the gateway |
-//! | `up` | what requests carry up |
+//! | `up` | uploads of requests |
 
 mod down;
 mod up;
@@ -36,25 +36,25 @@ use crate::network::{
     spec::Access,
 };
 
-/// The part of a gateway that requests and responses go through.
+/// The part of a gateway that relays requests and responses.
 pub(super) struct Relay<'a> {
     pub(super) access: &'a Access,
     pub(super) scheduler: Box<dyn RequestScheduler>,
     pub(super) users: Users<'a>,
-    /// Whether schedulers are to be asked before time goes on.
+    /// Whether schedulers are to be polled before time advances.
     pub(super) is_asked: bool,
     setup: RequestSetup,
     uplink: Uplink,
     upstreams: Upstreams,
-    // Where users speak TCP with the gateway.
+    // If users speak TCP with the gateway.
     downstreams: Option<Downstreams>,
-    // A request's id is its place.
+    // A request's id is its index.
     live: Slab<Live>,
     ask_again: AskAgain,
 }
 
 impl Access {
-    /// Bytes of a response with such a body.
+    /// Length of a response with a body of this length.
     fn whole(&self, body_bytes: u64) -> u64 {
         u64::from(self.header_bytes) + body_bytes
     }
@@ -83,12 +83,12 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// How many connections were opened.
+    /// Number of connections opened.
     pub(super) fn dialled(&self) -> u64 {
         self.upstreams.dialled
     }
 
-    /// A request is at the gateway.
+    /// A request arrived at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, net: &mut GatewayNet<'_>) {
         let now = net.now;
         let Exchange { user, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
@@ -106,7 +106,7 @@ impl<'a> Relay<'a> {
         self.is_asked = true;
     }
 
-    /// Asks the schedulers for all that may be done now.
+    /// Polls the schedulers for everything permitted now.
     pub(super) fn serve(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         self.serve_downlink(net)?;
         self.serve_uplink(net)
@@ -134,7 +134,7 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// A request leaves for its server.
+    /// Sends a request to its server.
     fn release(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let exchange = self.live[live].exchange;
         self.users.released(exchange, net.now);
@@ -144,19 +144,19 @@ impl<'a> Relay<'a> {
             None => self.upstreams.dial(server, traffic, turn.window, net)?,
         };
         let upstream = self.upstreams.of(id);
-        // Of the handshake, that is not of the response.
+        // Bytes of the handshake, which precede the response.
         let before = if upstream.tls.is_some() { Tls::answers(self.access.servers.tls_round_trips) } else { 0 };
         if let Some(blame) = net.watch.blamed.requests() {
             blame.released(exchange, id.made, before, net.now);
         }
         let connection = &mut net.connections[id];
         connection.traffic = traffic;
-        // Who carries nothing is a header, and short.
+        // A request without upload is just a short header.
         connection.counts_sent = upload > 0;
         upstream.live = Some(live);
         let begins = upstream.taken + before;
         self.live[live].begins = begins;
-        // A window cannot be taken back: the server may send what it was let send before.
+        // A window cannot shrink: the server may send what it was permitted before.
         let offered = connection.opener.end.edge().saturating_sub(begins);
         if offered > turn.window {
             self.scheduler.offers(turn.request, offered, net.now);
@@ -167,7 +167,7 @@ impl<'a> Relay<'a> {
         self.grant(live, turn, net)
     }
 
-    /// What goes to the server next: a flight of TLS's handshake or, after the last, the request.
+    /// Sends the next item to the server: a flight of the TLS handshake or, after the last, the request.
     fn say(&mut self, id: EndId, live: usize, net: &mut GatewayNet<'_>) {
         let upstream = self.upstreams.of(id);
         let application = &mut net.connections[id].opener.end.application;
@@ -202,8 +202,8 @@ impl<'a> Relay<'a> {
         self.turn(id, net)
     }
 
-    /// The gateway's end of a connection to a server reads what the scheduler lets it and the user's connection has room for;
-    /// a handshake whatever they say.
+    /// Lets the gateway's end of a connection to a server read what the scheduler permits and the user's connection has room
+    /// for; handshakes are always read.
     fn lets_read(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
         let upstream = self.upstreams.of(id);
         let Some(live) = upstream.live.and_then(|at| self.live.get(at)) else { return };
@@ -258,7 +258,7 @@ impl<'a> Relay<'a> {
         self.gateway_read(id, turned.read, net)
     }
 
-    /// The gateway read of a response; it goes on to the user.
+    /// The gateway read part of a response; forwards it to the user.
     fn gateway_read(&mut self, id: EndId, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let now = net.now;
         let upstream = self.upstreams.of(id);
@@ -271,7 +271,7 @@ impl<'a> Relay<'a> {
         let (request, live) = (id_of(at), &mut self.live[at]);
         let end = &mut net.connections[id].opener.end;
         live.unread -= if live.unread == u64::MAX { 0 } else { bytes };
-        // For a user whose connection is full nothing is asked.
+        // Request no more while the user's connection is full.
         let starved = live.unread == 0 && room > 0;
         if let Some(blame) = net.watch.blamed.requests() {
             let is_left = bytes < live.left && end.is_readable();
@@ -304,7 +304,7 @@ impl<'a> Relay<'a> {
             self.upstreams.of(id).live = None;
             end.application.to_read = 0;
             if grown || !self.upstreams.keeps() {
-                // A window cannot be taken back: the next response would come with it.
+                // A window cannot shrink: the next response would be read without permission.
                 end.application.closes = true;
                 self.turn(id, net)?;
             } else {
@@ -320,7 +320,7 @@ impl<'a> Relay<'a> {
         self.pass_on(exchange, bytes, net)
     }
 
-    /// The gateway knows how long the response is, and tells the scheduler once.
+    /// The gateway knows the length of the response, and reports it to the scheduler once.
     fn tell_length(&mut self, at: usize, now: Nanos) {
         let live = &mut self.live[at];
         if !mem::replace(&mut live.length_told, true) {
@@ -329,7 +329,7 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// The gateway read of the server's part of TLS's handshake: it is of no response, and goes on to no user.
+    /// The gateway read part of the server's TLS handshake, which belongs to no response and is not forwarded.
     fn greeted(&mut self, id: EndId, at: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         if bytes == 0 {
             return Ok(());
@@ -351,12 +351,12 @@ impl<'a> Relay<'a> {
         self.turn(id, net)
     }
 
-    /// The gateway closes connections to a server that were idle for too long.
+    /// Closes connections to a server that were idle for too long.
     pub(super) fn closes_idle_servers(&mut self, server: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         self.upstreams.overdue(server, net).into_iter().try_for_each(|id| self.close(id, net))
     }
 
-    /// A user waits no longer, and the gateway breaks the response off.
+    /// A user no longer waits, and the gateway aborts the response.
     pub(super) fn cancels(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Some((user, live)) = self.users.cancels(exchange, net.now) else { return Ok(()) };
         if let Some(blame) = net.watch.blamed.requests() {

@@ -1,4 +1,4 @@
-//! What requests carry up to their servers.
+//! Uploads: what requests carry to their servers.
 
 use dovetail_sched::{Nanos, request::UserId};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::network::{agenda::Event, error::NetworkError, packets::EndId};
 
 impl Relay<'_> {
-    /// Sends up what may be sent now.
+    /// Sends up what is permitted now.
     pub(super) fn serve_uplink(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         loop {
             let turn = match self.uplink.poll(net.now) {
@@ -34,7 +34,7 @@ impl Relay<'_> {
         }
     }
 
-    /// A request was released, and what it carries goes after it.
+    /// Begins the upload of a released request.
     pub(super) fn begin_upload(&mut self, live: usize, net: &mut GatewayNet<'_>) {
         let Live { exchange, end, upload_left, .. } = self.live[live];
         let Some(id) = end.filter(|_| upload_left > 0) else { return };
@@ -47,7 +47,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The gateway's end of a connection sent this many bytes, some for the second time.
+    /// The gateway's end of a connection sent this many bytes, including retransmissions.
     pub(super) fn sent_up(&mut self, id: EndId, bytes: u64, now: Nanos) {
         if self.upstreams.of(id).live.is_none() {
             return;
@@ -58,7 +58,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Looks whether still much is sent up.
+    /// Checks whether the uplink is still busy.
     pub(in super::super) fn look_up(&mut self, now: Nanos) {
         if let Some(is_busy) = self.uplink.look(now) {
             self.scheduler.uplink(is_busy, now);
@@ -69,7 +69,7 @@ impl Relay<'_> {
     /// The gateway's end of a connection may have room for more of an upload.
     pub(super) fn goes_on_up(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
         let Some(at) = self.upstreams.of(id).live.filter(|_| self.upstreams.of(id).tls.is_none()) else { return };
-        // More is asked for when the socket has taken what there was.
+        // Request more once the socket has taken everything so far.
         let is_taken = net.connections[id].opener.end.application.to_send == 0;
         if self.live[at].upload_left > 0 && is_taken && self.uplink.ready(id_of(at), net.now) {
             self.is_asked = true;
