@@ -1,6 +1,6 @@
-//! The bed against what it is told to be: a forwarder of a few lines stands in for a proxy.
+//! Checks the testbed against its specification, with a minimal forwarder as the proxy.
 //!
-//! Needs root, iproute2 and TUN; is skipped, with the reason, where one is missing.
+//! Needs root, iproute2 and TUN; skipped with a reason if any is missing.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -22,12 +22,12 @@ use dovetail_bed::{Bed, BedError, BedSpec, End, Load, LoadSpec, Measured, Place,
 use dovetail_skip::skipped;
 use forwarder::forward;
 
-/// Where a proxy of the bed listens.
+/// Where a proxy in the testbed listens.
 const LISTEN: &str = "10.0.0.1:3128";
-/// A server that is so far away.
+/// The round trip to a near server.
 const NEAR: Duration = Duration::from_millis(20);
 
-/// A bed, or nothing where there can be none.
+/// A testbed, or `None` if testbeds cannot be created.
 fn bed(spec: &BedSpec) -> Option<Bed> {
     match check() {
         Ok(()) => Some(Bed::new(spec).unwrap_or_else(|error| panic!("{error}"))),
@@ -38,12 +38,12 @@ fn bed(spec: &BedSpec) -> Option<Bed> {
     }
 }
 
-/// One class of so many users, and one server.
+/// One class of this many users, and one server.
 fn small(users: u32) -> BedSpec {
     BedSpec { round_trips: vec![NEAR], users: vec![users], ..BedSpec::default() }
 }
 
-/// One user of each class who always asks for so much.
+/// One user of each class who keeps requesting this many bytes.
 fn closed(bytes: u64, seconds: u64) -> LoadSpec {
     LoadSpec {
         load: Load::Closed { outstanding: 1 },
@@ -55,7 +55,7 @@ fn closed(bytes: u64, seconds: u64) -> LoadSpec {
     }
 }
 
-/// Begins a forwarder at the bed's gateway.
+/// Starts a forwarder at the testbed's gateway.
 fn with_forwarder(bed: &Bed) {
     let listener = bed.within(Place::Gateway, || TcpListener::bind(LISTEN)).unwrap();
     bed.within(Place::Gateway, || Ok(thread::spawn(move || forward(&listener)))).unwrap();
@@ -65,7 +65,7 @@ fn measure(bed: &mut Bed, load: &LoadSpec) -> Measured {
     bed.measure(&Proxy::Listening, load, &|_| ()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether the machine was too busy for round trips to be what they are to be.
+/// Whether the machine was too busy for accurate round trips.
 fn too_busy(measured: &Measured) -> bool {
     let busy = measured.latest > Duration::from_millis(50);
     if busy {
@@ -89,7 +89,7 @@ fn servers_are_as_far_away_as_they_are_to_be_once() {
                 let begun = Instant::now();
                 bed.within(place, || TcpStream::connect(address)).map(|_| begun.elapsed())
             };
-            // Any may wait for a processor.
+            // Any of them may wait for a processor.
             (0..6).map(once).collect::<io::Result<Vec<_>>>().unwrap().into_iter().min().unwrap()
         };
         for place in [Place::Clients, Place::Gateway] {
@@ -119,10 +119,10 @@ fn a_large_response_takes_what_the_link_needs_for_it_once() {
         let over = latency.mean_s / needs;
         assert!((0.99..1.06).contains(&over), "{via:?}: {over} of {needs} s");
         assert!((0.93..1.01).contains(&measured.link.utilisation), "{via:?}: {:?}", measured.link);
-        // Frames of the wire's size, not trains of them.
+        // Frames of wire size, not trains of them.
         let frame = measured.link.bytes as f64 / measured.link.packets as f64;
         assert!((1400.0..=1514.0).contains(&frame), "{via:?}: {frame}");
-        // What users got in the window is what the link carried of payload, but for what is on the way.
+        // What users received in the window is the payload that the link carried, except for what is in flight.
         let payload = measured.received_bytes[0] as f64 / (measured.link.bytes as f64 * 1448.0 / 1514.0);
         assert!((0.95..1.02).contains(&payload), "{via:?}: {payload}");
         assert!(measured.proxy.is_none());
@@ -141,7 +141,7 @@ fn a_small_response_takes_its_round_trips() {
 fn a_small_response_takes_its_round_trips_once() {
     let Some(mut bed) = bed(&small(1)) else { return };
     with_forwarder(&bed);
-    // The forwarder connects for each request, then asks; a user past it keeps its connection.
+    // The forwarder connects for each request and then sends it; a user without it keeps their connection.
     for (via, trips) in [(Via::Absolute, 2), (Via::Direct, 1)] {
         let measured = measure(&mut bed, &LoadSpec { via, ..closed(500, 3) });
         if too_busy(&measured) {
@@ -215,12 +215,12 @@ fn silence_and_wrong_answers_are_told_apart() {
     bed.within(Place::Gateway, refusing).unwrap();
     let measured = measure(&mut bed, &load);
     assert!(measured.exchanges.len() > 1);
-    // The socket is shut with the request unread, so some see a reset rather than the answer.
+    // The socket is closed with the request unread, so some see a reset rather than the answer.
     assert!(measured.exchanges.iter().all(|one| matches!(one.end, End::Failed(_))), "{:?}", measured.exchanges);
     assert!(measured.latency().mean_s.is_nan() && measured.received_bytes == [0]);
 }
 
-/// Not a test by itself: what [`a_program_is_begun_watched_and_ended`] runs as a program.
+/// Not a test of its own: [`a_program_is_begun_watched_and_ended`] runs it as a program.
 #[test]
 fn forwarder_as_a_program() {
     let Ok(millis) = env::var("DOVETAIL_BED_FORWARDER") else { return };
@@ -233,7 +233,7 @@ fn forwarder_as_a_program() {
     forward(&listener);
 }
 
-/// A forwarder that ends by itself after so long.
+/// A forwarder that ends on its own after this time.
 fn program(millis: u64) -> Proxy<'static> {
     Proxy::command("forwarder", move |site| {
         assert_eq!(site.listen.to_string(), LISTEN);
@@ -287,7 +287,7 @@ fn a_program_that_does_not_start_says_why() {
 
 #[test]
 fn nothing_is_left() {
-    // Of a process that is gone: no process has a number over 2^22.
+    // Belongs to no process: process IDs do not exceed 2^22.
     const GONE: &str = "dovetail-bed4194305-0-clients";
     let names = || {
         let entries = fs::read_dir("/run/netns").into_iter().flatten().flatten();
@@ -296,7 +296,7 @@ fn nothing_is_left() {
     let inode = |name: &str| fs::metadata(Path::new("/run/netns").join(name)).map(|data| data.ino()).ok();
     let folder = env::temp_dir().join(GONE);
     if check().is_ok() {
-        // Another test's bed may sweep it before it is whole.
+        // Another test's testbed may remove it before it is complete.
         let _ = Command::new("ip").args(["netns", "add", GONE]).output().unwrap();
         fs::create_dir(&folder).unwrap();
     }

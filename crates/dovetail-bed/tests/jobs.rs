@@ -1,6 +1,6 @@
-//! Explicit jobs against what they are told to be: a forwarder of a few lines stands in for a proxy.
+//! Checks explicit jobs against their specification, with a minimal forwarder as the proxy.
 //!
-//! Needs root, iproute2 and TUN; is skipped, with the reason, where one is missing.
+//! Needs root, iproute2 and TUN; skipped with a reason if any is missing.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -16,7 +16,7 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A bed with a forwarder at its gateway, or nothing where there can be none.
+/// A testbed with a forwarder at its gateway, or `None` if testbeds cannot be created.
 fn bed(spec: &BedSpec) -> Option<Bed> {
     if let Err(why) = check() {
         dovetail_skip::skipped(why);
@@ -53,7 +53,7 @@ fn all_that_may_be_asked_for_is_answered_whole() {
     let mut jobs = Vec::new();
     for via in [Via::Absolute, Via::Connect, Via::Direct] {
         jobs.extend([What::Get { bytes: 100_000 }, pieces, dribble].map(|what| job(what, via)));
-        // The forwarder has one request on each connection.
+        // The forwarder handles one request per connection.
         let repeat = Repeat::Times(if via == Via::Absolute { 1 } else { 3 });
         jobs.push(Job { at: ms(300), user: 3, repeat, ..job(What::Get { bytes: 5000 }, via) });
     }
@@ -86,7 +86,7 @@ fn what_is_not_whole_is_said() {
     let jobs = [
         Job { repeat, ..job(What::Get { bytes: 10_000_000 }, Via::Connect) },
         Job { repeat, ..job(What::Get { bytes: 1000 }, Via::Direct) },
-        // The forwarder knows no POST.
+        // The forwarder does not support POST.
         Job { repeat, ..job(What::Post { bytes: 1000 }, Via::Absolute) },
     ];
     let played = play(&mut bed, &jobs, &spec);
@@ -130,11 +130,11 @@ fn the_rate_changes_and_the_queue_is_seen() {
     assert!(fast > 2_500_000.0 && fast < 3_900_000.0, "{fast}");
     assert!(slow > 700_000.0 && slow < 1_100_000.0, "{slow}");
     assert!(played.link.utilisation > 0.8 && played.link.utilisation < 1.05, "{:?}", played.link);
-    // Fifty full packets: 151 ms at the first rate and 605 ms at the second, never the millions that a bucket alone holds.
+    // Fifty full packets: 151 ms at the first rate and 605 ms at the second, never the millions that a bucket alone would hold.
     assert!(played.queue.iter().all(|queued| queued.packets <= 51), "{:?}", played.queue);
     let [before, after] = [(1000, 5000), (5000, 9000)].map(|(from, to)| played.longest_queue(ms(from), ms(to)));
     assert!(before > ms(100) && before < ms(160) && after > ms(400) && after < ms(620), "{before:?} {after:?}");
-    // The next run has the bed's rate again, or another for good.
+    // The next run has the testbed's rate again, or another permanent one.
     let once = [job(What::Get { bytes: 500_000 }, Via::Direct)];
     let took = |bed: &mut Bed| play(bed, &once, &until_answered()).jobs[0].took().unwrap();
     let restored = took(&mut bed);
@@ -145,7 +145,7 @@ fn the_rate_changes_and_the_queue_is_seen() {
     assert!(bed.set_rate(0).is_err());
 }
 
-/// IP packets that the gateway has received, joined ones as one.
+/// IP packets that the gateway has received; merged ones count as one.
 fn received(bed: &Bed) -> u64 {
     let counts = bed.within(Place::Gateway, || fs::read_to_string("/proc/thread-self/net/snmp")).unwrap();
     let line = counts.lines().filter(|line| line.starts_with("Ip:")).nth(1).unwrap();
@@ -158,7 +158,7 @@ fn a_gateway_sees_joined_packets_only_where_it_is_to() {
     if Command::new("ethtool").arg("--version").output().is_err() {
         return dovetail_skip::skipped("the program ethtool is missing");
     }
-    // Frames that the link carries for each packet that the gateway sees.
+    // Frames carried by the link per packet received by the gateway.
     let joined = |gso| {
         let rate_bps = 50_000_000;
         let spec = BedSpec { gso, rate_bps, lan_bps: None, buffer_packets: 400, ..near() };
@@ -168,18 +168,18 @@ fn a_gateway_sees_joined_packets_only_where_it_is_to() {
         let spec = PlaySpec { warm_up: ms(0), duration: ms(2000), ..PlaySpec::default() };
         let played = play(&mut bed, &jobs, &spec);
         assert!(played.jobs[0].is_whole(), "{:?}", played.jobs);
-        // From clients come the acknowledgements too, so the ratio is a lower bound.
+        // Acknowledgements from clients are included, so the ratio is a lower bound.
         let ratio = played.link.packets as f64 / (received(&bed) - before) as f64;
-        // On the link they are apart either way.
+        // On the link they are separate in either case.
         assert!(played.link.bytes / played.link.packets <= 1514, "{:?}", played.link);
         Some(ratio)
     };
     let (Some(apart), Some(together)) = (joined(false), joined(true)) else { return };
-    // Alone, packets and what acknowledges them come to two thirds.
+    // Without merging, packets and their acknowledgements give two thirds.
     assert!(apart < 0.9 && together > 1.2, "{apart} {together}");
 }
 
-/// 37 MB are on their way at once; no socket, device or queue of the bed but the downlink's may lose or hold them up.
+/// 37 MB are in flight at once; no socket, device or queue of the testbed except the downlink's may drop or delay them.
 #[test]
 #[ignore = "half a gigabit a second keeps a processor busy"]
 fn a_fast_link_to_a_far_server_is_filled() {
@@ -201,7 +201,7 @@ fn a_fast_link_to_a_far_server_is_filled() {
         .collect();
     let spec = PlaySpec { warm_up: ms(12_000), duration: ms(22_000), drain: ms(0), ..PlaySpec::default() };
     let played = play(&mut bed, &jobs, &spec);
-    // Of the line of /proc/net/dev: received bytes, packets, errors, drops and four more, then the same of what was sent.
+    // Fields of a line of /proc/net/dev: received bytes, packets, errors, drops and four more, then the same for sent ones.
     let dropped = |device: &str, place| {
         let devices = bed.within(place, || fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
         let line = devices.lines().find_map(|line| line.trim().strip_prefix(device)).unwrap();

@@ -75,7 +75,7 @@ pub struct CompareOptions {
     pub pcap: Option<PathBuf>,
     /// Write every figure as a table, a row per policy and sample: a path that ends in `.csv` or `.parquet`.
     pub summary: Option<PathBuf>,
-    /// Its path.
+    /// Where results go.
     pub output: OutputOptions,
 }
 
@@ -103,7 +103,7 @@ pub struct ExplainOptions {
     pub selection: Selection,
     /// How many of the slowest of them are shown individually.
     pub slowest: usize,
-    /// Its path.
+    /// Where results go.
     pub output: OutputOptions,
 }
 
@@ -122,7 +122,7 @@ pub struct TuneOptions {
     pub points: Option<u16>,
     /// Width of the windows over which shares are taken.
     pub window: Option<Nanos>,
-    /// Its path.
+    /// Where results go.
     pub output: OutputOptions,
 }
 

@@ -1,12 +1,12 @@
-//! A server for measurements of proxies on loopback: asked for `/500` it answers with 500 bytes, for whatever is no number with as many
-//! as its argument says.
+//! A server for measurements of proxies on loopback: `/500` is answered with 500 bytes, anything that is not a number with as
+//! many as its argument says.
 //!
 //! ```sh
 //! cargo run --release -p dovetail-gateway --example origin -- [BYTES]
 //! ```
 //!
-//! It prints where it listens and ends when its input does. A thread for each connection; requests are told by the empty line at their
-//! end, so they have no bodies.
+//! Prints its address and ends when its input does. Uses a thread per connection; a request ends at the empty line, so it has
+//! no body.
 
 use std::{
     env,
@@ -37,7 +37,7 @@ fn answer(bytes: usize) -> Vec<u8> {
     answer
 }
 
-/// How many bytes a request asks for.
+/// The number of bytes that a request asks for.
 fn asked_for(request: &[u8]) -> Option<usize> {
     let path = request.trim_ascii_start().strip_prefix(b"GET /")?;
     str::from_utf8(path.split(|&byte| byte == b' ').next()?).ok()?.parse().ok()

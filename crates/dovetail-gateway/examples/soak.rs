@@ -1,16 +1,16 @@
-//! A gateway under a mixed load for as long as is wanted, and whether its memory stays where it was.
+//! Runs a gateway under a mixed load for a given time, and checks that its memory does not grow.
 //!
 //! ```sh
 //! cargo run --release -p dovetail-gateway --example soak -- [MINUTES]
 //! ```
 //!
-//! The gateway runs in a process of its own. Sixteen clients of ever new addresses fetch, send, tunnel, give up in the middle
-//! and ask for what there is not, of servers that answer, break off, reset and hang. Every five seconds the gateway's configuration
-//! is reloaded: with another rate of the link, from 100 Mbit/s to 2 Gbit/s, other weights, and every other time a class more. Every
-//! minute its clock is set 25 hours ahead: the quotas of users and classes, which are kept in a store, begin anew. Its admin port is
-//! polled as the page does. Every 30 s a line says what there is. It fails if the gateway's memory is on
-//! average over 5 % more in the last third than in the middle one, if a reload failed, or if anything is still in flight when
-//! the clients are gone.
+//! The gateway runs in a process of its own. Sixteen clients with ever new addresses fetch, upload, tunnel, cancel and request
+//! what does not exist, from servers that answer, abort, reset and hang. Every five seconds the gateway's configuration is
+//! reloaded: with another link rate, from 100 Mbit/s to 2 Gbit/s, other weights, and every other time an additional class.
+//! Every minute its clock is set 25 hours ahead, so that the quotas of users and classes, which are kept in a store, are
+//! renewed. Its admin port is polled like the page does. A status line is printed every 30 s. It fails if the gateway's memory
+//! is on average over 5 % more in the last third than in the middle one, if a reload failed, or if anything is still in flight
+//! when the clients are gone.
 
 #[path = "../tests/hostile/strict.rs"]
 mod strict;
@@ -51,8 +51,8 @@ fn main() -> io::Result<ExitCode> {
     }
 }
 
-/// Runs a gateway that reaches a server's port. It prints where it listens, for each empty line that it reads what there is, for one
-/// with a number reloads, for one with a `+` and a number sets its clock so many hours ahead, and ends with its input.
+/// Runs a gateway that reaches a server's port. It prints its address; for each empty line of input it prints its counts, for a
+/// number it reloads, for a `+` and a number it sets its clock that many hours ahead; and it ends with its input.
 fn gateway(port: &str) {
     let admin = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
     let store = env::temp_dir().join(format!("dovetail-soak-{}.db", std::process::id()));
@@ -113,7 +113,7 @@ impl Gateway {
         self.told.next().unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
     }
 
-    /// Requests, watched, connections and pooled.
+    /// Counts of requests, watched, connections and pooled.
     fn look(&mut self) -> io::Result<Vec<u64>> {
         writeln!(self.ask)?;
         Ok(self.line()?.split(' ').filter_map(|count| count.parse().ok()).collect())
@@ -202,7 +202,7 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the admin's port answers.
+/// Whether the admin port answers.
 fn polled(admin: SocketAddr, path: &str) -> bool {
     let ask = || -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(admin)?;
@@ -227,7 +227,7 @@ impl Random {
     }
 }
 
-/// One client comes, does something and goes.
+/// A client that connects, does something and disconnects.
 fn once(random: &mut Random, gateway: SocketAddr, server: SocketAddr) -> Result<(), String> {
     let from = Ipv4Addr::new(127, 16 + random.below(16) as u8, random.below(256) as u8, 1 + random.below(254) as u8);
     let length = 1 << random.below(18);
@@ -264,7 +264,7 @@ fn once(random: &mut Random, gateway: SocketAddr, server: SocketAddr) -> Result<
     };
     stream.write_all(text.as_bytes()).map_err(fails)?;
     let Some(expected) = expected else {
-        // Takes a little of it and goes; or goes at once.
+        // Reads a little of it and disconnects, or disconnects at once.
         if random.below(2) == 0 {
             drop(stream.read(&mut [0; 1000]));
         }
@@ -290,7 +290,7 @@ fn connect(from: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Reads a header, and no byte more.
+/// Reads exactly a header.
 fn head(stream: &mut TcpStream) -> io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -301,7 +301,7 @@ fn head(stream: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// A server whose answers are as long as the path says, or break off, or never come.
+/// A server whose answers are as long as the path says, are aborted, or never come.
 fn server() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;

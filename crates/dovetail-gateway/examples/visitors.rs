@@ -1,12 +1,12 @@
-//! Visitors of a proxy on loopback, who ask the server of the example `origin` for pages, files and downloads: what a gateway does all
-//! day, in seconds.
+//! Simulates visitors of a proxy on loopback, who request pages, files and downloads from the example `origin`: a gateway's
+//! daily load, in seconds.
 //!
 //! ```sh
 //! cargo run --release -p dovetail-gateway --example visitors -- PROXY ORIGIN [SECONDS]
 //! ```
 //!
-//! Twelve of them, every fourth through tunnels. Each asks for one response after the other, most of them short and some long, and
-//! connects anew after each twelfth. Prints how many responses they had.
+//! There are twelve, every fourth through tunnels. Each requests one response after another, most of them short and some long,
+//! and reconnects after every twelfth. Prints the number of responses received.
 
 use std::{
     env,
@@ -19,9 +19,9 @@ use std::{
 
 const VISITORS: usize = 12;
 const THROUGH_TUNNELS: usize = 4;
-/// Of one connection, in bytes: the mean and the tail of web pages' parts.
+/// Sizes of one connection's responses in bytes, with the mean and the tail of parts of web pages.
 const SIZES: [usize; 12] = [400, 2_000, 9_000, 1_200, 30_000, 4_000, 600, 14_000, 900, 70_000, 6_000, 250_000];
-/// Longer than a response lasts where all have their turns.
+/// Longer than any response takes while all have their turns.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// What comes by one connection; how many responses.
+/// Sends requests on one connection; returns the number of responses.
 fn visit(proxy: SocketAddr, origin: SocketAddr, number: usize, until: Instant) -> io::Result<usize> {
     let mut stream = TcpStream::connect(proxy)?;
     stream.set_nodelay(true)?;
@@ -78,7 +78,7 @@ fn visit(proxy: SocketAddr, origin: SocketAddr, number: usize, until: Instant) -
     Ok(SIZES.len())
 }
 
-/// A response's head, and what came with it of the body.
+/// A response's head, and the part of the body received with it.
 fn head(stream: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut got = Vec::new();
     let mut buffer = [0; 4096];

@@ -1,8 +1,8 @@
-//! Requests that are for the gateway itself: its own pages, and nothing behind it.
+//! Recognises requests for the gateway itself: for its own pages, and nothing behind it.
 //!
-//! A browser that uses the proxy asks it for `http://NAME/…`, where the name is that of `[pages]`, or for the address that the
-//! proxy is met at. One that does not opens that address like any server's, and then names no server in its target. In
-//! neither case is a connection made to anywhere, so nothing else of this machine can be reached in this way.
+//! A browser that uses the proxy requests `http://NAME/…`, with the name of `[pages]`, or the address at which it reaches the
+//! proxy. Other clients connect to that address as to any server's, and name no server in their target. In neither case is a
+//! connection made, so nothing else on this machine can be reached in this way.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,23 +16,23 @@ use crate::{
     wanted::{self, Met},
 };
 
-/// How a request says that it is for the gateway.
+/// How a request addresses the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addressed {
-    /// To a server that happens to be the gateway.
+    /// As a server.
     Directly,
-    /// To a proxy, for the name or address of the proxy itself.
+    /// As a proxy, with the proxy's own name or address as the target.
     ThroughProxy,
 }
 
-/// How a request is for the gateway, if it is.
+/// How a request addresses the gateway, if it does.
 pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, met: Met) -> Option<Addressed> {
     let uri = request.uri();
     if request.method() == Method::CONNECT {
         return None;
     }
     let Some(scheme) = uri.scheme() else {
-        // HTTP/2 always has one.
+        // HTTP/2 always has a scheme.
         return (request.version() < Version::HTTP_2 && uri.authority().is_none()).then_some(Addressed::Directly);
     };
     let is_tls = *scheme == Scheme::HTTPS && met.is_tls;
@@ -40,12 +40,12 @@ pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, met: Met) -> O
     {
         return None;
     }
-    // Nobody asks a proxy for `https`: it is how HTTP/2 in TLS is spoken to a server.
+    // Proxies are not asked for `https`: this is HTTP/2 in TLS to a server.
     let how = if is_tls { Addressed::Directly } else { Addressed::ThroughProxy };
     is_for(config, uri, met.at).then_some(how)
 }
 
-/// Whether a URL leads to the gateway.
+/// Whether a URL refers to the gateway.
 fn is_for(config: &Config, uri: &Uri, met: SocketAddr) -> bool {
     let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
     let (Ok(host), Ok(port)) = (wanted::host(uri), wanted::port(uri, usual)) else { return false };
@@ -53,12 +53,12 @@ fn is_for(config: &Config, uri: &Uri, met: SocketAddr) -> bool {
         let address = host.parse::<IpAddr>();
         port == met.port() && address.is_ok_and(|address| address.to_canonical() == met.ip().to_canonical())
     };
-    // Of a name that others have too only these ports are the gateway's.
+    // Other services may share the name: only these ports of it are the gateway's.
     (*host == *config.pages.host && (port == 80 || port == met.port())) || is_met()
 }
 
 impl Addressed {
-    /// Where credentials are.
+    /// The header that has the credentials.
     pub(crate) const fn credentials(self) -> HeaderName {
         match self {
             Self::Directly => header::AUTHORIZATION,
@@ -66,7 +66,7 @@ impl Addressed {
         }
     }
 
-    /// A proxy's question for a name and a password, as this client understands it.
+    /// Converts a proxy's challenge into the form that this client understands.
     pub(crate) fn challenge<B>(self, response: &mut Response<B>) {
         if self == Self::Directly && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
             *response.status_mut() = StatusCode::UNAUTHORIZED;
@@ -76,8 +76,8 @@ impl Addressed {
         }
     }
 
-    /// Whether the name under which a client asks is the gateway's. Another site's page whose name was made to lead here (DNS
-    /// rebinding) gives itself away by `Host`: an address leads nowhere else, and the gateway's names are not another site's.
+    /// Whether the client used a host name of the gateway. Another site's page whose name was made to resolve to it (DNS
+    /// rebinding) is recognised by `Host`: an IP address cannot be rebound, and the gateway's names are not another site's.
     pub(crate) fn is_own_name<B>(self, config: &Config, request: &Request<B>) -> bool {
         let Some(host) = request.headers().get(header::HOST).filter(|_| self == Self::Directly) else { return true };
         let Some(name) = host.to_str().ok().and_then(name) else { return false };
@@ -86,7 +86,7 @@ impl Addressed {
     }
 }
 
-/// The name in a `Host`, without brackets, port or a full stop at its end.
+/// The name in a `Host`, without brackets, port and trailing dot.
 fn name(host: &str) -> Option<String> {
     let authority: Authority = host.parse().ok().filter(|_| !host.contains('@'))?;
     let name = authority.host();

@@ -1,4 +1,4 @@
-//! What was counted since the start.
+//! Counters since the start.
 
 use std::{cell::Cell, time::Duration};
 
@@ -12,11 +12,11 @@ pub(crate) struct Counters {
     pub(crate) accepted: Cell<u64>,
     pub(crate) refused_clients: Cell<u64>,
     pub(crate) refused_full: Cell<u64>,
-    /// Connections from those who are trusted that did not begin with a PROXY header.
+    /// Connections from trusted sources without a PROXY header.
     pub(crate) refused_headers: Cell<u64>,
-    /// Connections by TLS that did not come to have keys.
+    /// TLS connections whose handshake failed.
     pub(crate) refused_tls: Cell<u64>,
-    /// Times that a connection could not be accepted because there were no descriptors.
+    /// Connections that could not be accepted for lack of descriptors.
     pub(crate) accepts_failed: Cell<u64>,
     pub(crate) dialled: Cell<u64>,
     pub(crate) reused: Cell<u64>,
@@ -26,17 +26,17 @@ pub(crate) struct Counters {
 /// Counters of a class.
 #[derive(Debug, Default)]
 pub(crate) struct ClassCounters {
-    /// Requests that are over, by the first digit of their status; place 0 for those without an answer.
+    /// Finished requests, by the first digit of their status; index 0 counts those without an answer.
     pub(crate) by_status: [Cell<u64>; 6],
     pub(crate) tunnels: Cell<u64>,
-    /// Bytes of bodies and tunnels that went to clients.
+    /// Bytes of bodies and tunnels sent to clients.
     pub(crate) sent_bytes: Cell<u64>,
-    /// From a request's arrival to its last byte, and how long it waited for its release.
+    /// Time from a request's arrival to its last byte, and the part of it queued for release.
     pub(crate) latency: Histogram,
     pub(crate) queue: Histogram,
 }
 
-/// Durations, counted by bucket.
+/// Durations by bucket.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     pub(crate) counts: [Cell<u64>; BUCKETS_S.len() + 1],

@@ -1,8 +1,8 @@
-//! How many connections the process may have: each is an open file, and files are limited (getrlimit(2)).
+//! Limits connections by the number of open files that the process may have (getrlimit(2)).
 //!
-//! At the start the soft limit is raised to the hard one. What is left after a reserve is for connections: a client's takes
-//! one descriptor, and its server's another. The reserve keeps the admin's port, the log, probes and lookups of names at
-//! work when clients have taken all the rest.
+//! At the start the soft limit is raised to the hard one. What is left after a reserve is for connections: a client's takes one
+//! descriptor, and its server's another. The reserve keeps the admin port, the log, probes and name lookups working when
+//! clients have taken all the rest.
 
 use std::io;
 
@@ -10,27 +10,27 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{config::Limits, error::GatewayError};
 
-/// Half of it for clients who are told that there is no room, half for everything that is no client's.
+/// Half of it is for refusing clients for lack of space, half for everything unrelated to clients.
 const RESERVE: u64 = 128;
-/// With fewer connections than this there is no gateway to speak of.
+/// With fewer connections than this a gateway is not useful.
 const LEAST_CONNECTIONS: u64 = 8;
 
-/// Descriptors that there are for connections.
+/// The descriptors available for connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Descriptors {
     limit: u64,
 }
 
 impl Descriptors {
-    /// As many as this process can get.
+    /// The most that this process can get.
     pub(crate) fn raise() -> Result<Self, GatewayError> {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // A soft limit that cannot be raised is one to live with.
+        // If the soft limit cannot be raised, it has to do.
         let is_raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
         Self::of(if is_raised { maximum } else { current }.unwrap_or(u64::MAX))
     }
 
-    /// With a limit of this many open files.
+    /// For a limit of this many open files.
     pub(crate) fn of(limit: u64) -> Result<Self, GatewayError> {
         if limit < RESERVE + 2 * LEAST_CONNECTIONS {
             return Err(GatewayError::Descriptors(limit));
@@ -38,17 +38,17 @@ impl Descriptors {
         Ok(Self { limit })
     }
 
-    /// For clients' connections and servers' together.
+    /// The number for connections of clients and servers together.
     pub(crate) fn for_connections(self) -> usize {
         usize::try_from(self.limit - RESERVE).unwrap_or(usize::MAX)
     }
 
-    /// Clients' connections that are supported.
+    /// The supported number of client connections.
     pub(crate) fn clients(self) -> usize {
         self.for_connections() / 2
     }
 
-    /// What to say if that is fewer than there may be.
+    /// A warning if that is fewer than configured.
     pub(crate) fn warning(self, limits: &Limits) -> Option<String> {
         let (asked, most) = (limits.connections, self.clients());
         (asked > most).then(|| {
@@ -62,7 +62,7 @@ impl Descriptors {
     }
 }
 
-/// Whether something failed because no descriptor was left, to this process or to the machine.
+/// Whether an operation failed because the process or the machine had no descriptor left.
 pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     let errors = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
     error.raw_os_error().is_some_and(|error| errors.iter().any(|errno| errno.raw_os_error() == error))

@@ -73,7 +73,7 @@ pub(crate) fn is_only(headers: &HeaderMap, name: &HeaderName, word: &str) -> boo
     is_it && values.next().is_none()
 }
 
-/// Removes the transfer coding `identity` of RFC 2616, which is none. Returns false if there is another.
+/// Removes `identity`, the no-op transfer coding of RFC 2616. Returns false if there is another coding.
 pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
     let is_identity = is_only(headers, &header::TRANSFER_ENCODING, "identity");
     if is_identity {

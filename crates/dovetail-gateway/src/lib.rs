@@ -12,14 +12,14 @@
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
 //! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be parsed as one |
 //! | `wanted`, `permitted`, `addressed`, `destination`, `own` | request targets, and what may be reached |
-//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters and the log |
+//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters, log |
 //! | `client`, `held`, `gathered`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | the gateway's state, in parts |
 //! | `quota` | users' quotas and their usage |
-//! | `ways`, `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
+//! | `ways`, `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | requests to servers and their responses; tunnels |
 //! | `pages` | the gateway's own pages |
-//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | incoming connections, and the sockets where they arrive |
+//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | incoming connections and their sockets |
 //! | `probe` | measures the far queue |
 //! | [`doctor`] | measures a link and writes a first configuration for it |
 //! | `admin` | the admin port: page, metrics, weights |

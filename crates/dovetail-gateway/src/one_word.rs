@@ -1,4 +1,4 @@
-//! Text as one word: in a line of the log, and in a URL.
+//! Encodes text as a single word, for lines of the log and for URLs.
 
 use std::fmt::{self, Display, Write};
 

@@ -1,7 +1,7 @@
-//! TLS between clients and the gateway: its certificate and key, and the connections that begin with them.
+//! TLS between clients and the gateway: certificate, key and handshakes.
 //!
-//! The files are read at the start and at each reload. Connections go on with what they began with; a file that is lacking,
-//! is not what it should be, or can be read by others changes nothing while the gateway runs.
+//! The files are read at the start and at each reload. Existing connections keep what they started with; a file that is
+//! missing, invalid or readable by others changes nothing while the gateway runs.
 
 use std::{
     cell::RefCell,
@@ -24,10 +24,10 @@ use tokio_rustls::{
 
 use crate::{client::Connection, config::ProxyTls, error::GatewayError};
 
-/// No certificate with all that are above it is longer, nor is a key.
+/// Maximum length of a certificate chain or a key.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What connections by TLS begin with, where there are any.
+/// Accepts TLS connections, if configured.
 #[derive(Default)]
 pub(crate) struct Tls {
     acceptor: RefCell<Option<TlsAcceptor>>,
@@ -40,25 +40,25 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// With the files that a configuration names, if it names any.
+    /// Reads the configured files, if any.
     ///
     /// # Errors
-    /// [`GatewayError::Tls`], which says which file is no good, and why.
+    /// [`GatewayError::Tls`], which names the faulty file and the reason.
     pub(crate) fn read(config: Option<&ProxyTls>) -> Result<Self, GatewayError> {
         Ok(Self { acceptor: RefCell::new(config.map(acceptor).transpose()?) })
     }
 
-    /// Goes on with the files as they are now.
+    /// Reads the files again.
     ///
     /// # Errors
-    /// As [`read`](Self::read); then nothing is changed.
+    /// Same as for [`read`](Self::read); then nothing is changed.
     pub(crate) fn reload(&self, config: Option<&ProxyTls>) -> Result<(), GatewayError> {
         let found = config.map(acceptor).transpose()?;
         *self.acceptor.borrow_mut() = found;
         Ok(())
     }
 
-    /// The connection once both sides have their keys.
+    /// The connection after its handshake.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Connection> {
         let acceptor = self.acceptor.borrow().clone();
         let acceptor = acceptor.ok_or(io::ErrorKind::Unsupported)?;
@@ -92,7 +92,7 @@ fn acceptor(config: &ProxyTls) -> Result<TlsAcceptor, GatewayError> {
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 
-/// A file's bytes; a secret one has to be its owner's and its group's alone.
+/// A file's contents; a secret one must be accessible to its owner and group only.
 fn read(path: &Path, is_secret: bool) -> Result<Vec<u8>, String> {
     let cannot = |error: io::Error| format!("it cannot be read: {error}");
     let file = File::open(path).map_err(cannot)?;

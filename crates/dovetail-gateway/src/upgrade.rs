@@ -1,8 +1,8 @@
-//! Plain connections that become WebSockets (RFC 6455, section 4): `GET` over HTTP/1.1 with `Upgrade: websocket`.
+//! Upgrades of plain connections to WebSockets (RFC 6455, section 4): `GET` over HTTP/1.1 with `Upgrade: websocket`.
 //!
-//! Both sides have to agree before anything is a tunnel: the client asks, and the server answers 101 and names the same
-//! protocol. Other protocols are not offered to servers, h2c among them (RFC 9113, section 3.1): what they make of the bytes that
-//! follow would be unknown here. WebSocket frames are carried as they are.
+//! Both sides have to agree before a tunnel is opened: the client asks, and the server answers 101 and names the same protocol.
+//! Other protocols are not offered to servers, including h2c (RFC 9113, section 3.1): how they interpret the bytes that follow
+//! is unknown here. WebSocket frames are carried as they are.
 
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::body::Body;
@@ -18,18 +18,18 @@ pub(crate) fn is_asked<B: Body>(request: &Request<B>) -> bool {
     is_plain && request.body().is_end_stream() && names(request.headers())
 }
 
-/// Whether a response is a server's agreement to what it was asked.
+/// Whether a response is a server's consent to the upgrade.
 pub(crate) fn is_granted<B>(response: &Response<B>) -> bool {
     response.status() == StatusCode::SWITCHING_PROTOCOLS && names(response.headers())
 }
 
-/// Asks the next hop, or tells it.
+/// Adds the upgrade to a message for the next hop.
 pub(crate) fn name(headers: &mut HeaderMap) {
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(header::UPGRADE, HeaderValue::from_static(WEBSOCKET));
 }
 
-/// Whether a message is about a WebSocket and no other protocol besides.
+/// Whether a message names a WebSocket and no other protocol.
 fn names(headers: &HeaderMap) -> bool {
     is_only(headers, &header::UPGRADE, WEBSOCKET) && lists(headers, &header::CONNECTION, "upgrade")
 }

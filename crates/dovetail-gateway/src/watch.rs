@@ -1,7 +1,7 @@
-//! What is in flight, and whether it moves.
+//! Watches transfers for stalls.
 //!
-//! A timer for each transfer would be set anew at each read. Instead whatever moves notes the watch's tick, a second's, and
-//! the watch goes round once a second and stops what has not moved for too long.
+//! A timer per transfer would be reset at each read. Instead, progress is recorded as the watch's current tick, of a second,
+//! and once a second the watch stops everything that has not progressed for too long.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,14 +15,14 @@ use slab::Slab;
 
 use crate::{client::Activity, config::Timeouts};
 
-/// All that is in flight.
+/// Everything in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     tick: Rc<Cell<u64>>,
     live: Rc<RefCell<Slab<Rc<Progress>>>>,
 }
 
-/// Something in flight.
+/// Something in flight, and its progress.
 #[derive(Debug)]
 pub(crate) struct Progress {
     tick: Rc<Cell<u64>>,
@@ -31,19 +31,19 @@ pub(crate) struct Progress {
     stopped: Cell<bool>,
     is_upload_broken: Cell<bool>,
     awaits_client: Cell<bool>,
-    // Whether the client takes no more for now, and who reads more when it does.
+    // Whether the client takes no more for now, and the task that continues reading when it does.
     is_full: Cell<bool>,
     reader: RefCell<Option<Waker>>,
     waker: RefCell<Option<Waker>>,
     client: Option<Arc<Activity>>,
 }
 
-/// What it waits for.
+/// What a transfer waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Its turn: for as long as that takes.
+    /// Its turn, without a limit.
     Turn,
-    /// The first of a server's answer.
+    /// The start of a server's answer.
     Answer,
     /// More of a transfer.
     Transfer,
@@ -51,7 +51,7 @@ pub(crate) enum Phase {
     Tunnel,
 }
 
-/// Takes what it is of off the watch when it is dropped.
+/// Removes its entry from the watch when dropped.
 #[derive(Debug)]
 pub(crate) struct Watched {
     progress: Rc<Progress>,
@@ -60,7 +60,7 @@ pub(crate) struct Watched {
 }
 
 impl Watch {
-    /// One more, and the connection of the client that waits for it, if that can be given up with it.
+    /// Adds an entry, with the connection of the waiting client if that can be closed too.
     pub(crate) fn begin(&self, phase: Phase, client: Option<Arc<Activity>>) -> Watched {
         let progress = Rc::new(Progress {
             tick: Rc::clone(&self.tick),
@@ -82,14 +82,14 @@ impl Watch {
         self.live.borrow().len()
     }
 
-    /// Tunnels that have been silent for two seconds.
+    /// The number of tunnels that have been silent for more than two seconds.
     pub(crate) fn silent_tunnels(&self) -> usize {
         let now = self.tick.get();
         let is_silent = |progress: &Progress| progress.phase.get() == Phase::Tunnel && now - progress.moved.get() > 2;
         self.live.borrow().iter().filter(|(_, progress)| is_silent(progress)).count()
     }
 
-    /// A second is over.
+    /// Advances the tick and stops what has stalled; to be called every second.
     pub(crate) fn go_round(&self, timeouts: &Timeouts) {
         let now = self.tick.get() + 1;
         self.tick.set(now);
@@ -119,12 +119,12 @@ impl Watch {
 }
 
 impl Progress {
-    /// Something moved.
+    /// Records progress.
     pub(crate) fn moves(&self) {
         self.moved.set(self.tick.get());
     }
 
-    /// It waits for this from now on.
+    /// Sets what it waits for from now on.
     pub(crate) fn waits_for(&self, phase: Phase) {
         self.phase.set(phase);
         self.moves();
@@ -134,12 +134,12 @@ impl Progress {
         self.phase.get()
     }
 
-    /// The client broke its request's body off, or sent what is none.
+    /// Records that the client aborted its request's body, or sent an invalid one.
     pub(crate) fn breaks_upload(&self) {
         self.is_upload_broken.set(true);
     }
 
-    /// Whether the server waits for more of a body that the client does not send.
+    /// Sets whether the server waits for more of a body that the client does not send.
     pub(crate) fn waits_for_client(&self, is_so: bool) {
         self.awaits_client.set(is_so);
     }
@@ -152,7 +152,7 @@ impl Progress {
         self.is_upload_broken.get()
     }
 
-    /// Whether the client has as much waiting as it may have.
+    /// Sets whether the client has as much waiting as permitted.
     pub(crate) fn fills(&self, is_full: bool) {
         if self.is_full.replace(is_full)
             && !is_full
@@ -162,7 +162,7 @@ impl Progress {
         }
     }
 
-    /// Waits until more may be read for the client. Meanwhile it is the client's time.
+    /// Waits until more may be read for the client. The time until then counts as the client's.
     pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         if !self.is_full.get() {
             return Poll::Ready(());
@@ -174,7 +174,7 @@ impl Progress {
         Poll::Pending
     }
 
-    /// It is to go no further.
+    /// Stops it.
     pub(crate) fn stop(&self) {
         self.stopped.set(true);
         if let Some(waker) = self.waker.take() {
@@ -193,7 +193,7 @@ impl Progress {
         self.stopped.get()
     }
 
-    /// It was stopped and that went unnoticed: a client that takes no more of its response is not asked for the next part.
+    /// Closes the client's connection because the stop went unnoticed: a response that its client does not read is not polled.
     fn abandon(&self) {
         if let Some(client) = &self.client {
             client.abandon();

@@ -1,4 +1,4 @@
-//! What a configuration's keys mean, and what they default to.
+//! The meaning and defaults of a configuration's keys.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,18 +20,18 @@ use dovetail_gateway::{
 use proptest::{prelude::*, strategy::ValueTree};
 use written::{LEAST, with};
 
-/// A folder that goes with its test.
+/// A directory that is removed after its test.
 struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty one.
+    /// An empty directory.
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("dovetail-config-{name}-{}", process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Where it is.
+    /// Its path.
     fn path(&self) -> &Path {
         &self.0
     }
@@ -362,8 +362,7 @@ fn a_reload_says_what_it_cannot_change() {
     assert!(said.is_empty() && changed.admin.unwrap().token.is_some() && changed.limits.headers == 50);
 }
 
-/// Texts that are nearly configurations: the packaged one with what is commented out in it, lines left out, and a few values
-/// that are others.
+/// Texts that are almost configurations: the packaged one with its comments enabled, lines omitted, and a few values changed.
 fn nearly() -> impl Strategy<Value = String> {
     const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
     const VALUES: [&str; 16] = [
@@ -386,7 +385,7 @@ fn nearly() -> impl Strategy<Value = String> {
     ];
     const REQUIRED: [&str; 10] =
         ["rate", "clients", "name", "access", "listen", "certificate", "key", "bytes", "path", "address"];
-    // Files that there are not, and what does not go with other keys.
+    // Files that do not exist, and keys that exclude others.
     let left_out =
         ["token_file", "hosts_file", "except_file", "password_file", "ca_file", "tls_name", "user =", "helper ="];
     let is_kept = |line: &&str| !line.starts_with("# ") && left_out.iter().all(|key| !line.contains(key));
@@ -397,7 +396,7 @@ fn nearly() -> impl Strategy<Value = String> {
             let line = line.trim_start_matches('#');
             match (line.split_once(" = "), VALUES.get(value * 40 + left_out)) {
                 (Some((key, _)), Some(other)) => format!("{key} = {other}\n"),
-                // Required keys stay, or nearly nothing would be a configuration.
+                // Required keys stay, or hardly any text would be a configuration.
                 (Some((key, _)), None) if left_out < 4 && !REQUIRED.contains(&key) => String::new(),
                 _ => format!("{line}\n"),
             }
@@ -419,7 +418,7 @@ proptest! {
     fn no_text_panics(text in prop_oneof![nearly(), "\\PC{0,200}", "[\\[\\]a-z.=\"'\n{}#0-9]{0,100}"]) {
         match Config::parse(&text) {
             Ok(config) => {
-                // Whatever was read can be told, and is itself after a reload.
+                // Anything that can be read can be described, and is unchanged by a reload.
                 prop_assert!(!config.describe().to_string().is_empty());
                 prop_assert!(config.what_a_reload_cannot_change(&config).is_empty());
                 prop_assert!(config.class_of(ip("10.1.2.3")) < config.classes.len());
@@ -433,7 +432,7 @@ proptest! {
         prefixes in proptest::collection::vec((0u32..256, 0u32..=8), 1..20),
         address in 0u32..256,
     ) {
-        // Prefixes of the last byte of 10.0.0.x, each once, by a comparison bit by bit.
+        // Distinct prefixes of the last byte of 10.0.0.x, compared bit by bit.
         let mut written = std::collections::BTreeMap::new();
         for (bits, length) in prefixes {
             let kept = if length == 0 { 0 } else { bits >> (8 - length) << (8 - length) };

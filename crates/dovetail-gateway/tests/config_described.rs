@@ -1,4 +1,4 @@
-//! What is said of configurations that may be a mistake, and that nothing of a configuration is left unsaid.
+//! Warnings about configurations, and that descriptions are complete.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ mod written;
 use dovetail_gateway::config::Config;
 use written::with;
 
-/// The least that nothing is said against.
+/// The smallest configuration without warnings.
 fn sound(downlink: &str, access: &str, rest: &str) -> String {
     with(&format!("probe = \"10.99.0.1\"\n{downlink}"), access, &format!("{rest}\n[admin]"))
 }
@@ -19,7 +19,7 @@ fn warnings(text: &str) -> Vec<String> {
 #[test]
 fn nothing_is_said_against_what_is_sound() {
     assert_eq!(warnings(&sound("", "", "")), Vec::<String>::new());
-    // A class of a part of the clients, of more than the clients, and of all of them.
+    // A class with a part of the clients, with more than the clients, and with all of them.
     for clients in ["10.1.0.0/16", "0.0.0.0/0", "10.0.0.0/8"] {
         let class = format!("[[class]]\nname = \"a\"\nclients = \"{clients}\"");
         assert_eq!(warnings(&sound("", "", &class)), Vec::<String>::new());
@@ -99,7 +99,7 @@ fn what_may_be_a_mistake_is_named() {
     }
 }
 
-/// Every key changes what is said: each line is another value of one key, none of them the default.
+/// Every key changes the description: each line sets one key to a value other than the default.
 #[test]
 fn every_key_is_in_the_description() {
     let described =

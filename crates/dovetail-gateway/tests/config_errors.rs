@@ -1,4 +1,4 @@
-//! What is said of configurations that are wrong: where, which key, what, and what to do.
+//! Messages about invalid configurations: where, which key, what is wrong, and what to do.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ fn said(text: &str) -> String {
     }
 }
 
-/// Keys of a section that stands by itself, from line 5 on.
+/// Keys of a separate section, from line 5 on.
 fn section(name: &str, keys: &str) -> String {
     format!("{LEAST}[{name}]\n{keys}\n")
 }

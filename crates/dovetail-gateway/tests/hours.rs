@@ -1,4 +1,4 @@
-//! Hours against what a clock on the wall shows, minute by minute: on random hours, and across changes of clocks.
+//! Checks hours against local time, minute by minute: at random times, and across changes of clocks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ const ZONES: [&str; 6] = [
     "Asia/Kathmandu",
 ];
 
-/// A span as it was made: days, and minutes of a day.
+/// A generated span: days, and minutes of the day.
 type Made = ([bool; 7], u32, u32);
 
 fn text(&(days, from, to): &Made) -> String {
@@ -30,7 +30,7 @@ fn hours(made: &[Made]) -> Hours {
     Hours::parse(&texts.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()
 }
 
-/// Whether a wall clock shows one of them.
+/// Whether local time is in one of them.
 fn shown(made: &[Made], at: &ZonedDateTime) -> bool {
     let today = at.weekday() as usize - 1;
     let minute = u32::from(at.hour().unsigned_abs()) * 60 + u32::from(at.minute().unsigned_abs());
@@ -45,12 +45,12 @@ fn shown(made: &[Made], at: &ZonedDateTime) -> bool {
 
 fn made() -> impl Strategy<Value = Made> {
     let days = any::<[bool; 7]>().prop_filter("none", |days| days.contains(&true));
-    // Often near the hours at which clocks are changed.
+    // Often near the times at which clocks are changed.
     let minute = || prop_oneof![0..1_440_u32, 50..200_u32];
     (days, minute(), prop_oneof![1..=1_440_u32, 50..200_u32]).prop_filter("empty", |(_, from, to)| from != to)
 }
 
-/// The first whole minute at which a wall clock shows something else, within so many days.
+/// The first whole minute at which the answer differs, within this many days.
 fn looked_for(made: &[Made], at: &ZonedDateTime, days: i64) -> Option<ZonedDateTime> {
     let is_in = shown(made, at);
     let mut minute =
@@ -77,13 +77,13 @@ proptest! {
     ) {
         let zone = TimeZone::get(ZONES[zone]).unwrap();
         let at = Timestamp::from_second(second).unwrap();
-        // Half of the time around a change of the zone's clock.
+        // Half of the time around a change of the zone's offset.
         let change = zone.following(at).next().filter(|_| near).map(|change| change.timestamp());
         let at = change.map_or(at, |change| change.checked_sub(before_s.seconds()).unwrap());
         let at = at.to_zoned_datetime(zone);
         let hours = hours(&made);
         prop_assert_eq!(hours.contains(at.datetime()), shown(&made, &at));
-        // Hours that a change of clocks skips are looked for in the next week.
+        // Hours that a change of clocks skips must be searched for in the next week.
         let found = hours.next_change(&at);
         let looked = looked_for(&made, &at, 15);
         prop_assert_eq!(found.map(|at| at.timestamp()), looked.map(|at| at.timestamp()), "{} at {}", hours, at);
@@ -94,7 +94,7 @@ fn at(text: &str) -> ZonedDateTime {
     text.parse().unwrap()
 }
 
-/// What follows from an instant on, as local times.
+/// The changes from an instant on, as local times.
 fn changes(hours: &Hours, from: &str, count: usize) -> Vec<String> {
     let mut at = at(from);
     let mut changes = Vec::new();
@@ -124,7 +124,7 @@ fn hours_that_are_skipped_do_not_happen_and_those_shown_twice_do_twice() {
     let twice = ["Sun 25 02:15+02:00", "Sun 25 02:45+02:00", "Sun 25 02:15+01:00", "Sun 25 02:45+01:00"];
     assert_eq!(autumn[..4], twice);
     assert_eq!(autumn[4], "Mon 26 02:15+01:00");
-    // Hours that begin in what is skipped begin when clocks are put forward.
+    // Hours that begin in a skipped time begin when clocks are put forward.
     let hours = Hours::parse(&["02:30-04:00"]).unwrap();
     assert_eq!(changes(&hours, "2026-03-28T12:00[Europe/Berlin]", 2), ["Sun 29 03:00+02:00", "Sun 29 04:00+02:00"]);
 }

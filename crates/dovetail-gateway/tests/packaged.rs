@@ -1,5 +1,5 @@
-//! What comes with the gateway is what the gateway reads: the packaged configuration has every key with its default, and so
-//! has its page; the pages' examples are configurations, and mean what the pages say.
+//! What is packaged with the gateway matches the gateway: the packaged configuration and its documentation have every key with
+//! its default; the documentation's examples are valid configurations and mean what it says.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use written::with;
 
 const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
 
-/// All tables that there are. `group`, `class` and `parent` are lists of them.
+/// All tables. `group`, `class` and `parent` are lists of tables.
 const SECTIONS: [&str; 17] = [
     "proxy",
     "proxy.tls",
@@ -38,7 +38,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The keys of a table, as the gateway names them to somebody who writes one that there is not.
+/// The keys of a table, as listed in the gateway's message about an unknown key.
 fn keys(section: &str) -> Vec<String> {
     let text = match section {
         "downlink" => with("unheard_of = 1", "", ""),
@@ -56,7 +56,7 @@ fn keys(section: &str) -> Vec<String> {
     keys.split(", ").map(str::to_owned).collect()
 }
 
-/// Lines that are keys, by table and key: whether they are commented out, and the value.
+/// Lines that set keys, by table and key: whether they are commented out, and the value.
 fn lines(text: &str) -> BTreeMap<(String, String), (bool, String)> {
     let mut section = String::new();
     let mut found = BTreeMap::new();
@@ -71,7 +71,7 @@ fn lines(text: &str) -> BTreeMap<(String, String), (bool, String)> {
             found.insert((section.clone(), key.to_owned()), (line.starts_with('#'), value.to_owned()));
         }
     }
-    // Written in a table of its own line.
+    // Written as a table of its own.
     let lists = found[&("access".to_owned(), "destinations".to_owned())].1.clone();
     for key in ["allow", "deny"] {
         assert!(lists.contains(&format!("{key} = []")), "{lists}");
@@ -102,7 +102,7 @@ fn the_packaged_configuration_has_every_key() {
 fn what_is_commented_out_in_it_is_read_too() {
     let uncommented: String = PACKAGED
         .lines()
-        // Files that there are not, and what does not go with other keys.
+        // Files that do not exist, and keys that exclude others.
         .filter(|line| {
             let left_out = [
                 "token_file",
@@ -145,7 +145,7 @@ fn the_page_has_a_row_for_every_key_with_its_default() {
     assert!(wrong.is_empty(), "docs/gateway-config.md:\n{}", wrong.join("\n"));
 }
 
-/// The value of a key that the packaged unit has once.
+/// The value of a key that occurs once in the packaged unit.
 fn of_unit(key: &str) -> String {
     let unit = page("packaging/dovetail-gateway.service");
     let values: Vec<_> = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect();
@@ -174,7 +174,7 @@ fn the_packaged_sockets_are_the_packaged_configurations() {
     assert_eq!(passed, listen);
 }
 
-/// The limits of open files and of connections go together.
+/// The limits on open files and on connections must be consistent.
 #[test]
 fn the_packaged_unit_allows_as_many_files_as_the_configuration_needs() {
     let files: usize = of_unit("LimitNOFILE").parse().unwrap();
@@ -191,7 +191,7 @@ fn the_packaged_rules_take_http_and_https() {
     }
 }
 
-/// The blocks of code of a page that are in this language.
+/// A page's code blocks in this language.
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let open = format!("```{language}\n");
     page.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()

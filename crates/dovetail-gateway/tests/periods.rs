@@ -1,4 +1,4 @@
-//! Periods of quotas against a calendar that is gone through day by day.
+//! Checks periods of quotas day by day against a calendar.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,12 +8,12 @@ use jiff::{
     civil::{Date, Weekday, date},
 };
 
-/// Whether a period begins on a day, by what the day is called.
+/// Whether a period begins on a day, according to the day's name or number.
 fn begins(every: Every, day: Date) -> bool {
     match every {
         Every::Day => true,
         Every::Week(first) => day.weekday() == first,
-        // The day itself, or the last of a month that does not have it.
+        // The day itself, or the last one of a month that does not have it.
         Every::Month(first) => day.day() == first || day.day() < first && day.tomorrow().unwrap().day() == 1,
     }
 }
@@ -25,7 +25,7 @@ fn a_period_is_from_one_beginning_to_the_next() {
     for every in [Every::Day].into_iter().chain(weeks).chain(months) {
         let mut day = date(2023, 12, 25);
         let mut since = None;
-        // With two leap years.
+        // Including two leap years.
         for _ in 0..2_000 {
             if begins(every, day) {
                 since = Some(day);

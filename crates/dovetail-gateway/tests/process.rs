@@ -1,6 +1,6 @@
-//! A gateway as a process: its signals, its limit of open files, sockets that are passed to it, and its successor.
+//! A gateway as a process: its signals, its limit of open files, sockets passed to it, and its successor.
 //!
-//! Each test starts this test's own program again, which runs a gateway where `GATEWAY` names a configuration.
+//! Each test runs this test program again, which runs a gateway if `GATEWAY` names a configuration.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 
-/// Whatever is waited for is there long before.
+/// Anything that is waited for arrives long before.
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]
@@ -54,7 +54,7 @@ struct Gateway {
 /// How a gateway is started.
 #[derive(Default)]
 struct Start {
-    /// A script that runs what its arguments are.
+    /// A script that runs its arguments.
     script: Option<String>,
     takes_over: bool,
     stdin: Option<OwnedFd>,
@@ -97,7 +97,7 @@ impl Gateway {
         self.said.lock().unwrap().clone()
     }
 
-    /// Waits until it says this.
+    /// Waits until its output contains this.
     fn says(&self, what: &str) {
         until(&format!("it does not say '{what}'"), || self.said().contains(what).then_some(()), || self.said());
     }
@@ -136,7 +136,7 @@ fn until<T>(lacking: &str, mut there: impl FnMut() -> Option<T>, more: impl Fn()
     }
 }
 
-/// An address where nobody listens, below the ports that the kernel gives to whoever asks for any.
+/// An address without a listener, below the kernel's range of ephemeral ports.
 fn free() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 600) as u16 * 20;
@@ -155,7 +155,7 @@ fn config(listen: SocketAddr, rest: &str) -> String {
     )
 }
 
-/// A server whose answers are two bytes. `/held` is answered when that is let, and said when it is there.
+/// A server whose answers are two bytes. `/held` is reported on arrival and answered when allowed.
 fn origin() -> (SocketAddr, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -186,7 +186,8 @@ fn connect(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Asks for something on a new connection. Clients that find no place may be cut off before they have asked: the answer says so.
+/// Sends a request on a new connection. Clients without a seat may be cut off before they have sent theirs: the answer shows
+/// it.
 fn ask(proxy: SocketAddr, url: &str) -> TcpStream {
     let mut stream = connect(proxy);
     let _ = stream.write_all(format!("GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes());
@@ -221,7 +222,7 @@ fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
     let mut held: Vec<_> = (0..64).map(|_| connect(proxy)).collect();
     let refused = answer(ask(proxy, &format!("http://{origin}/")));
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
-    // One that is still asking when it is told why not can end, and reads the whole of it.
+    // A client that is still sending when it is refused can finish, and reads the complete refusal.
     let mut slow = connect(proxy);
     for piece in ["GET ", &format!("http://{origin}/ HTTP/1.1\r\n"), "Host: x\r\n", "\r\n"] {
         slow.write_all(piece.as_bytes()).unwrap();
@@ -229,11 +230,11 @@ fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
     }
     let refused = answer(slow);
     assert!(refused.starts_with("HTTP/1.1 503 ") && refused.ends_with("\n"), "{refused}");
-    // Of these at most 64 are told, and the rest is closed.
+    // At most 64 of these are sent a refusal; the rest are closed.
     let more: Vec<_> = (0..200).map(|_| connect(proxy)).collect();
     assert!(health(admin).ends_with("ok\n"));
     drop(more);
-    // Who is in is served, and who leaves makes room.
+    // Connected clients are served, and one that leaves makes room.
     let mut first = held.remove(0);
     write!(first, "GET http://{origin}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     assert!(is_ok(&answer(first)));
@@ -300,7 +301,7 @@ fn one_that_has_just_taken_over_can_be_taken_over_from_at_once() {
     assert!(health(admin).ends_with("ok\n"));
 }
 
-/// Asks for one thing after the other until it is told to stop; how many, and what was no answer.
+/// Sends one request after another until stopped; returns their number and what was not an answer.
 fn load(proxy: SocketAddr, origin: SocketAddr, goes_on: &Arc<AtomicBool>) -> thread::JoinHandle<(u32, Vec<String>)> {
     let goes_on = Arc::clone(goes_on);
     thread::spawn(move || {
@@ -327,11 +328,11 @@ fn another_process_takes_over_and_no_request_fails() {
     let held = ask(proxy, &format!("http://{origin}/held"));
     told.recv_timeout(LONG).unwrap();
 
-    // By mistake: the address is taken, and the one that runs goes on.
+    // By mistake: the address is in use, and the running gateway continues.
     let mut twice = Start::default().with(&text);
     assert!(!twice.ended().success());
     twice.says("--take-over");
-    // One that takes over and cannot start changes nothing.
+    // A successor that cannot start changes nothing.
     let broken = format!("{text}[log]\naccess = \"/no/such/folder/log\"");
     let mut broken = Start { takes_over: true, ..Start::default() }.with(&broken);
     assert!(!broken.ended().success());
@@ -340,7 +341,7 @@ fn another_process_takes_over_and_no_request_fails() {
 
     let new = Start { takes_over: true, ..Start::default() }.listening(&text);
     old.says("another process took over");
-    // One who sends it a signal all the same does not break off what is under way.
+    // A signal sent all the same does not abort requests in flight.
     old.terminate();
     old.says("finishing open requests; the same");
     thread::sleep(Duration::from_millis(300));
@@ -354,9 +355,9 @@ fn another_process_takes_over_and_no_request_fails() {
         let (asked, failed) = load.join().unwrap();
         assert!(asked > 10 && failed.is_empty(), "of {asked}: {failed:?}\n{}\n{}", old.said(), new.said());
     }
-    // And once more: the new one is one to take over from.
+    // And once more: the new one can be taken over in turn.
     let mut old = new;
-    // Each address is offered on its own, a second after the name is free at the latest.
+    // Each address is offered on its own, at most a second after the name is free.
     let are_offered = || [proxy, admin].into_iter().all(is_offered).then_some(());
     until("there is no socket for it", are_offered, String::new);
     let _new = Start { takes_over: true, ..Start::default() }.listening(&text);
@@ -364,8 +365,8 @@ fn another_process_takes_over_and_no_request_fails() {
     assert!(is_ok(&answer(ask(proxy, &format!("http://{origin}/")))));
 }
 
-/// Whether a gateway listens for its successor. A connection that one accepted bears the same name, for as long as it is
-/// open; only what listens has this flag (`__SO_ACCEPTCON` in proc_net_unix(5)).
+/// Whether a gateway listens for its successor. A connection accepted by one has the same name while it is open; only a
+/// listening socket has this flag (`__SO_ACCEPTCON` in proc_net_unix(5)).
 fn is_offered(address: SocketAddr) -> bool {
     const LISTENS: &str = "00010000";
     let name = format!("@dovetail-gateway/{address}");
@@ -392,7 +393,7 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
         gateway.terminate();
         assert!(gateway.ended().success());
     }
-    // Passed to another process, they are nobody's here.
+    // Passed to another process, they are not used here.
     let start = Start {
         script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=1 exec \"$0\" \"$@\"".into()),
         stdin: Some(listener.try_clone().unwrap().into()),
@@ -403,7 +404,7 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
     gateway.says("another process listens there");
 }
 
-/// A gateway by TLS besides, with a certificate of its own that SIGHUP reads again.
+/// A gateway with TLS and a certificate of its own that SIGHUP reloads.
 struct Secure {
     folder: PathBuf,
     at: SocketAddr,
@@ -431,7 +432,7 @@ impl Secure {
         format!("[proxy.tls]\nlisten = \"{}\"\n{files}\n[limits]\nconnections_per_user = 20000\n", self.at)
     }
 
-    /// Believes the certificate as it is now.
+    /// Trusts the current certificate.
     fn client(&self) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(self.folder.join("certificate.pem")).unwrap()).unwrap();
@@ -445,7 +446,7 @@ impl Secure {
         StreamOwned::new(ClientConnection::new(Arc::clone(client), name).unwrap(), connect(self.at))
     }
 
-    /// What a request by TLS is answered with, or why there is no answer.
+    /// The answer to a request over TLS, or why there is none.
     fn ask(&self, client: &Arc<ClientConfig>, url: &str) -> String {
         let mut stream = self.connect(client);
         let mut text = String::new();
@@ -472,7 +473,7 @@ fn where_it_speaks_tls_is_taken_over_too_and_a_signal_renews_the_certificate() {
     let new = Start { takes_over: true, ..Start::default() }.listening(&text);
     assert!(old.ended().success(), "{}", old.said());
     assert!(is_ok(&secure.ask(&client, &url)));
-    // A file that is no good changes nothing, and it is said why.
+    // An invalid file changes nothing, and the reason is logged.
     fs::write(secure.folder.join("key.pem"), "no key").unwrap();
     kill_process(new.pid(), Signal::HUP).unwrap();
     new.says("key.pem: there is no private key in it");
@@ -484,7 +485,7 @@ fn where_it_speaks_tls_is_taken_over_too_and_a_signal_renews_the_certificate() {
     assert!(!is_ok(&secure.ask(&client, &url)));
 }
 
-/// systemd's own program for it, which needs no systemd to run.
+/// systemd's own program for this, which does not need a running systemd.
 #[test]
 fn systemd_starts_it_at_the_first_connection_and_passes_both_sockets() {
     if Command::new("systemd-socket-activate").arg("--version").output().is_err() {
@@ -498,21 +499,21 @@ fn systemd_starts_it_at_the_first_connection_and_passes_both_sockets() {
     assert!(!gateway.said().contains("it listens"), "{}", gateway.said());
     let (origin, _told, _lets) = origin();
     let url = format!("http://{origin}/");
-    // The first connection is by TLS, and is not lost.
+    // The first connection is over TLS and is not lost.
     assert!(is_ok(&secure.ask(&secure.client(), &url)), "{}", gateway.said());
     assert!(is_ok(&answer(ask(proxy, &url))), "{}", gateway.said());
     gateway.says("it listens");
     assert!(!gateway.said().contains("it is closed"), "both are used: {}", gateway.said());
 }
 
-/// Kilobytes of memory that a process has.
+/// Resident memory of a process in kilobytes.
 fn resident_kb(gateway: &Gateway) -> u64 {
     let text = fs::read_to_string(format!("/proc/{}/status", gateway.child.id())).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// `cargo test -p dovetail-gateway --test process idle -- --nocapture` prints what an idle connection takes.
+/// `cargo test -p dovetail-gateway --test process idle -- --nocapture` prints the memory per idle connection.
 #[test]
 fn an_idle_connection_by_tls_takes_a_few_tens_of_kilobytes() {
     const COUNT: usize = 400;
@@ -543,7 +544,7 @@ fn an_idle_connection_by_tls_takes_a_few_tens_of_kilobytes() {
         one_answer(&mut stream);
         stream
     };
-    // What the first ones take is not theirs alone.
+    // The first ones allocate shared memory too.
     let first = (by_tls(), in_clear());
     let before = resident_kb(&gateway);
     let clear: Vec<_> = (0..COUNT).map(|_| in_clear()).collect();
@@ -560,7 +561,7 @@ fn an_idle_connection_by_tls_takes_a_few_tens_of_kilobytes() {
 /// The origin's answer, in bytes.
 const ANSWER: u64 = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok".len() as u64;
 
-/// A store that is not there yet, and the sections that have a quota kept in it.
+/// A store that does not exist yet, and sections for a quota kept in it.
 fn store(name: &str) -> (PathBuf, String) {
     let path = env::temp_dir().join(format!("dovetail-process-{name}-{}.db", std::process::id()));
     drop(fs::remove_file(&path));
@@ -602,7 +603,7 @@ fn of_a_process_that_is_killed_what_was_written_is_kept() {
     fs::remove_file(path).unwrap();
 }
 
-/// A file system of two hundred kilobytes, which something else fills.
+/// A file system of two hundred kilobytes, which is filled by something else.
 #[test]
 fn on_a_full_disk_quotas_are_counted_in_memory_and_written_once_there_is_room() {
     if !rustix::process::geteuid().is_root() {
@@ -617,7 +618,7 @@ fn on_a_full_disk_quotas_are_counted_in_memory_and_written_once_there_is_room() 
         40 * ANSWER,
         folder.display()
     );
-    // In a mount namespace of its own, which ends with it.
+    // In a mount namespace of its own, which ends with the process.
     let mount = format!("mount -t tmpfs -o size=200k none {} && exec \"$0\" \"$@\"", folder.display());
     let script = format!("exec unshare --mount sh -c '{mount}' \"$0\" \"$@\"");
     let mut gateway = Start { script: Some(script), ..Start::default() }.listening(&config(proxy, &rest));
@@ -639,7 +640,7 @@ fn on_a_full_disk_quotas_are_counted_in_memory_and_written_once_there_is_room() 
     assert_eq!(ask_all(10), 10);
     until("it is not written", || (kept() == 10 * ANSWER).then_some(()), || gateway.said());
     assert!(metrics().contains("dovetail_gateway_store_up 1"));
-    // To the last byte.
+    // Up to the last byte.
     let mut fill = fs::File::create(within.join("fill")).unwrap();
     let mut left = 64 * 1_024;
     while left > 0 {
@@ -650,7 +651,7 @@ fn on_a_full_disk_quotas_are_counted_in_memory_and_written_once_there_is_room() 
     assert_eq!(ask_all(20), 20);
     gateway.says("disk is full: quotas are counted in memory until it can be written");
     assert!(metrics().contains("dovetail_gateway_store_up 0"), "{}", metrics());
-    // The quota holds all the same, and nothing is said twice.
+    // The quota is still enforced, and nothing is logged twice.
     assert_eq!(ask_all(20), 10);
     thread::sleep(Duration::from_millis(2_500));
     assert_eq!(gateway.said().matches("disk is full").count(), 1, "{}", gateway.said());

@@ -1,4 +1,4 @@
-//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs root and iproute2; skipped with a reason if either is missing.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -16,7 +16,7 @@ fn name(what: &str) -> String {
     format!("dvn{}-{what}", process::id())
 }
 
-/// A namespace, or nothing where there can be none.
+/// A namespace, or `None` if namespaces cannot be created.
 fn namespace(what: &str) -> Option<Namespace> {
     match Namespace::new(name(what)) {
         Ok(namespace) => Some(namespace),
@@ -41,7 +41,7 @@ fn work_is_done_there_and_what_it_opens_stays_there() {
     let Some(namespace) = namespace("there") else { return };
     tool("ip", &format!("-n {} link set lo up", namespace.name())).unwrap();
     let outside = here();
-    // The same port in both, so that none can be another test's.
+    // The same port in both, so that neither can be another test's.
     let outer = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = outer.local_addr().unwrap();
     let (inside, inner) = namespace.within(|| Ok((here(), TcpListener::bind(address)?))).unwrap();
@@ -72,7 +72,7 @@ fn nothing_is_left_of_it() {
     drop(namespace);
     assert!(!exists(&name));
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-    // And that nothing is there is no error.
+    // A missing namespace is not an error.
     remove(&name);
 }
 

@@ -1,4 +1,4 @@
-//! An inference server that makes 1,000 tokens a second for all, and shares them 2:1 between those who pay and those who do not.
+//! An inference server that generates 1,000 tokens per second in total, and shares them 2:1 between paying and free users.
 //!
 //! ```console
 //! $ cargo run --release -p dovetail-tower --example axum
@@ -25,21 +25,21 @@ const TOKENS_PER_S: f64 = 1_000.0;
 const FREE: ClassId = ClassId(0);
 const PAID: ClassId = ClassId(1);
 
-/// Who asks, by the key that he shows. A server that is not an example looks the key up.
+/// Identifies a user by their API key. A real server looks the key up.
 fn classify(request: &Parts) -> (String, ClassId) {
     let key = request.headers.get("x-api-key").and_then(|key| key.to_str().ok()).unwrap_or("nobody");
     (key.to_owned(), if key.starts_with("paid-") { PAID } else { FREE })
 }
 
-/// Units are tokens: an event each.
+/// Units are tokens: one per event.
 fn tokens(data: &Bytes) -> u64 {
     data.windows(2).filter(|two| two == b"\n\n").count() as u64
 }
 
 fn app() -> Result<Router, PolicyError> {
-    // A turn is 8 tokens, and nothing is on its way beyond: the model works when it is asked for the next token.
+    // A turn is 8 tokens, with none in flight beyond it: the model works when it is polled for the next token.
     let setup = RequestSetup { rate: TOKENS_PER_S, quantum: 8, window: 0, longest_window: 0, overhead: 0 };
-    // Tolerances, which are meant for bytes, in a few turns' tokens; and no more saved up than the model makes in 20 ms.
+    // Tolerances, which default to bytes, as a few turns of tokens; and no more than the model generates in 20 ms saved up.
     let policy: RequestSpec = "grants:lag=32,slack=32,delay=20ms,learn=off".parse()?;
     let dispatcher = Dispatcher::new(&policy, &setup, &[Weight::ONE; 2])?;
     dispatcher.set_weight(PAID, Weight::new(2.0).ok_or_else(|| PolicyError::unfit("no such weight"))?);
@@ -58,23 +58,23 @@ fn app() -> Result<Router, PolicyError> {
     Ok(Router::new().route("/generate", get(generate)).layer(schedule))
 }
 
-/// What a client had of the server.
+/// What a client received from the server.
 pub struct Answer {
-    /// By what he is known.
+    /// The client's API key.
     pub key: String,
-    /// Tokens that came.
+    /// Tokens received.
     pub tokens: usize,
-    /// What its `Server-Timing` said.
+    /// The value of `Server-Timing`.
     pub timing: String,
 }
 
-/// Reads a stream for so long.
+/// Reads a stream for a fixed time.
 async fn client(server: SocketAddr, key: String, time: Duration) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(server).await?;
     let request = format!("GET /generate HTTP/1.1\r\nhost: example\r\nx-api-key: {key}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
-    // The stream has no end: the time has.
+    // The stream never ends, so the timeout does.
     if let Ok(ended) = timeout(time, stream.read_to_end(&mut answer)).await {
         ended?;
     }
@@ -83,7 +83,7 @@ async fn client(server: SocketAddr, key: String, time: Duration) -> io::Result<A
     Ok(Answer { key, tokens: answer.matches("data: token").count(), timing })
 }
 
-/// What four clients who do not pay and four who do have of a server in so long.
+/// What four free and four paying clients receive from a server in this time.
 pub async fn answers(time: Duration) -> Result<Vec<Answer>, Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
@@ -99,7 +99,7 @@ pub async fn answers(time: Duration) -> Result<Vec<Answer>, Box<dyn std::error::
     Ok(answers)
 }
 
-/// Tokens of those whose keys begin so.
+/// Tokens of clients whose keys have this prefix.
 pub fn sum(answers: &[Answer], class: &str) -> usize {
     answers.iter().filter(|answer| answer.key.starts_with(class)).map(|answer| answer.tokens).sum()
 }

@@ -1,5 +1,5 @@
-//! A forward proxy of a few lines, which shares nothing with the bed: a thread for each connection and one request on each,
-//! or a tunnel.
+//! A minimal forward proxy that shares no code with the testbed: a thread for each connection, with one request on each or a
+//! tunnel.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// Serves for ever.
+/// Serves forever.
 pub fn forward(listener: &TcpListener) {
     for client in listener.incoming().flatten() {
         thread::spawn(move || serve(client));
@@ -38,7 +38,7 @@ fn serve(mut client: TcpStream) -> io::Result<()> {
     let rest = words[1].strip_prefix("http://").ok_or(io::ErrorKind::InvalidInput)?;
     let (host, path) = rest.split_once('/').ok_or(io::ErrorKind::InvalidInput)?;
     let mut server = TcpStream::connect((host, 80))?;
-    // In one piece: what is written in several waits for acknowledgements.
+    // In one piece: separate writes wait for acknowledgements.
     server.write_all(format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())?;
     io::copy(&mut server, &mut client)?;
     client.shutdown(Shutdown::Both)

@@ -1,7 +1,8 @@
-//! Who a connection is from, as a load balancer or another proxy before the gateway says it: the PROXY protocol, versions 1 and 2.
+//! Reads the PROXY protocol, versions 1 and 2, by which a load balancer or another proxy in front announces a connection's
+//! client.
 //!
-//! It is believed from the addresses of `proxy.trusted`, whose connections all begin with it, and from no other. What is read is
-//! the header and not a byte beyond: what follows may be TLS. Format: haproxy.org, `doc/proxy-protocol.txt`, sections 2.1 and 2.2.
+//! It is trusted only from the addresses in `proxy.trusted`, whose connections all start with it. Exactly the header is read
+//! and no byte beyond: what follows may be TLS. Format: haproxy.org, `doc/proxy-protocol.txt`, sections 2.1 and 2.2.
 
 use std::{
     io,
@@ -10,27 +11,27 @@ use std::{
 
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
-/// What version 2 begins with, and what version 1 does.
+/// The first bytes of version 2 and of version 1.
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 const WORD: &[u8] = b"PROXY ";
-/// The longest line of version 1, with its end, and the shortest: `PROXY UNKNOWN`.
+/// Maximum length of a version 1 line, including its end.
 const LONGEST_LINE: usize = 107;
-/// The longest that follows the first 16 bytes of version 2: addresses, and more that is not needed here.
+/// Maximum length after the first 16 bytes of version 2: addresses, and more that is not needed here.
 const LONGEST_REST: usize = 16 * 1024;
 
-/// Whom a connection is from.
+/// The announced source of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Announced {
-    /// This client, which met the balancer at that address.
+    /// This client, which connected to the balancer at that address.
     Client { from: SocketAddr, met: SocketAddr },
-    /// The balancer itself, or a client of whom it knows no address.
+    /// The balancer itself, or a client of unknown address.
     Itself,
 }
 
 /// Reads a connection's header.
 ///
 /// # Errors
-/// That it is none, or longer than any, or that the connection ended within it.
+/// If it is invalid or too long, or the connection ended within it.
 pub(crate) async fn announced(stream: &mut TcpStream) -> io::Result<Announced> {
     // No header is shorter.
     let mut first = [0; SIGNATURE.len()];
@@ -72,13 +73,13 @@ fn wrong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it does not begin with a PROXY header")
 }
 
-/// Version 1: a line, its end included.
+/// Version 1: a line, including its end.
 fn text(line: &[u8]) -> Option<Announced> {
     let line = std::str::from_utf8(line.strip_suffix(b"\r\n")?).ok().filter(|line| !line.contains(['\r', '\n']))?;
     let mut words = line.strip_prefix("PROXY ")?.split(' ');
     let family = words.next()?;
     if family == "UNKNOWN" {
-        // Whatever follows is to be ignored.
+        // Anything that follows must be ignored.
         return Some(Announced::Itself);
     }
     let mut address = || -> Option<IpAddr> {
@@ -95,7 +96,7 @@ fn text(line: &[u8]) -> Option<Announced> {
     words.next().is_none().then_some(Announced::Client { from, met })
 }
 
-/// Digits, and no more of them than it takes.
+/// Digits without leading zeros.
 fn port(word: &str) -> Option<u16> {
     let is_plain = word.bytes().all(|byte| byte.is_ascii_digit()) && (word == "0" || !word.starts_with('0'));
     word.parse().ok().filter(|_| is_plain)
@@ -104,7 +105,7 @@ fn port(word: &str) -> Option<u16> {
 /// Version 2: its 13th and 14th byte, and what follows the 16th.
 fn binary(command: u8, family: u8, rest: &[u8]) -> Option<Announced> {
     match (command, family) {
-        // LOCAL: whatever follows is to be ignored.
+        // LOCAL: anything that follows must be ignored.
         (0x20, _) => Some(Announced::Itself),
         // PROXY: TCP over IPv4, and over IPv6.
         (0x21, 0x11) => {
@@ -115,7 +116,7 @@ fn binary(command: u8, family: u8, rest: &[u8]) -> Option<Announced> {
             let (from, met) = (rest.first_chunk::<16>()?, rest.get(16..)?.first_chunk::<16>()?);
             Some(client((*from).into(), (*met).into(), rest.get(32..36)?))
         }
-        // PROXY: without an address, and of Unix sockets.
+        // PROXY: without an address, and for Unix sockets.
         (0x21, 0x00) => Some(Announced::Itself),
         (0x21, 0x31) => (rest.len() >= 216).then_some(Announced::Itself),
         _ => None,

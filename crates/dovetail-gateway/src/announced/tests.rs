@@ -1,4 +1,4 @@
-//! Headers as another library writes and reads them.
+//! Compares headers with another library.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{Announced, announced};
 
-/// What another reader makes of a header: the client, if there is one, or nothing if it is none.
+/// Another library's reading of a header: the client, if it has one, or `None` if it is invalid.
 fn other_reader(header: &[u8]) -> Option<Option<(IpAddr, u16)>> {
     use ppp::{HeaderResult, v1, v2};
     match HeaderResult::parse(header) {
@@ -37,7 +37,7 @@ fn any_address() -> impl Strategy<Value = SocketAddr> {
     prop_oneof![four, six]
 }
 
-/// A header as another writer writes it, and its client.
+/// A header written by another library, and its client.
 fn written(from: SocketAddr, is_text: bool, tlvs: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let met: SocketAddr =
         if from.is_ipv4() { "192.0.2.1:3128" } else { "[2001:db8::1]:3128" }.parse().expect("an address");
@@ -50,7 +50,7 @@ fn written(from: SocketAddr, is_text: bool, tlvs: &[(u8, Vec<u8>)]) -> Vec<u8> {
     builder.write_tlv(Type::NoOp, &[0; 3]).and_then(Header::build).expect("room")
 }
 
-/// What the gateway makes of it.
+/// The gateway's reading.
 fn read(header: &[u8]) -> Option<Option<(IpAddr, u16)>> {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(read(&header), Some(Some((from.ip(), from.port()))));
     }
 
-    /// A header with a byte changed, left out or added is read as another reader reads it, but that a port has no sign.
+    /// Both libraries read a modified header alike, except that a port has no sign.
     #[test]
     fn what_is_changed_is_read_as_another_reads_it(
         from in any_address(),
@@ -99,7 +99,7 @@ proptest! {
         }
         let has_sign = is_text && header.windows(2).any(|pair| pair == b" +");
         let expected = other_reader(&header).filter(|_| !has_sign);
-        // Datagrams are no connections.
+        // Datagrams are not connections.
         let is_datagram = !is_text && header.get(13).is_some_and(|byte| byte & 15 != 1);
         if !is_datagram && (expected.is_some() || !has_more(&header, is_text)) {
             prop_assert_eq!(read(&header), expected, "{:?}", header);
@@ -107,7 +107,7 @@ proptest! {
     }
 }
 
-/// Whether what follows may belong to it: then it is not the same header to both.
+/// Whether what follows may belong to it, so that both do not read the same header.
 fn has_more(header: &[u8], is_text: bool) -> bool {
     if is_text {
         return !header.ends_with(b"\r\n") || header[..header.len() - 2].contains(&b'\n');

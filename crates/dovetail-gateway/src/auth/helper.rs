@@ -8,9 +8,9 @@
 //! ```
 //!
 //! With channels, a process may have several lookups in flight and answer them in any order. At most the configured number of
-//! processes run, each started when first needed, by its arguments and without a shell. A process that dies, times out or sends an
-//! invalid answer is killed: its lookups in flight *fail*, and the next one is started after a pause that doubles from 100 ms to
-//! 10 s for as long as none answers. A failed lookup admits no client and is not cached.
+//! processes run, each started when first needed, by its arguments and without a shell. A process that dies, times out or
+//! sends an invalid answer is killed: its lookups in flight *fail*, and the next one is started after a pause that doubles
+//! from 100 ms to 10 s for as long as none answers. A failed lookup admits no client and is not cached.
 //!
 //! Results are cached as for [files of passwords](super::Passwords). Helpers often ignore case and blanks around a name, so a
 //! user is identified by the name in lower case and without these; otherwise one user could pass as several.

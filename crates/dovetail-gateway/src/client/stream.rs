@@ -198,7 +198,7 @@ impl AsyncWrite for ClientStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Whoever flushes has written all of the last response, and nothing of the next.
+        // At a flush, all of the last response has been written, and nothing of the next.
         ready!(self.poll_interim(cx))?;
         self.interim = self.activity.take_said().into();
         ready!(self.poll_interim(cx))?;

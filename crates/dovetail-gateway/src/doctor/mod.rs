@@ -48,7 +48,7 @@ const PAYLOAD: f64 = 1448.0 / 1514.0;
 const AT_REST: Duration = Duration::from_secs(3);
 /// Pause between two transfers, for queues to drain.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Number of probes that continue while the link is full: each takes a little of it.
+/// Maximum number of probes tested while the link is full: each takes a little of it.
 const MOST_TRIED: usize = 6;
 
 /// What to measure, and how.

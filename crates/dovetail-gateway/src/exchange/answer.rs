@@ -1,4 +1,4 @@
-//! What a server answered: a response to forward, another protocol, or nothing that a client may see.
+//! A server's answer: a response to forward, a switch to another protocol, or something that must not reach the client.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -25,24 +25,24 @@ use crate::{
     ways::Way,
 };
 
-/// What became of a request.
+/// The outcome of a request.
 pub(crate) enum Fetched {
     Answer(Answer),
     /// The server has switched to another protocol, as requested.
     Switched(Response<()>, Switched),
 }
 
-/// A server's response, and the connection that it comes on.
+/// A server's response, and the connection that it arrives on.
 pub(crate) struct Answer {
     response: Response<Incoming>,
     in_flight: InFlight,
-    // Bytes of its body, where its connection does not say when it ends.
+    // Length of its body, if the connection does not delimit it.
     rest: Option<u64>,
     uplink: Rc<Uplink>,
 }
 
 impl Answer {
-    /// The response as it goes to the client.
+    /// Converts it into the response to the client.
     pub(crate) fn relay(self, record: Record, flow: Rc<Flow>) -> Response<Relay> {
         let Self { response, in_flight, rest, uplink } = self;
         record.status.set(response.status().as_u16());
@@ -90,10 +90,10 @@ impl Exchange<'_> {
         Ok(Fetched::Answer(Answer { response, in_flight, rest, uplink }))
     }
 
-    /// How a response is framed, and the bytes of its body where its connection does not say when it ends.
+    /// How a response is framed, and the length of its body if the connection does not delimit it.
     ///
     /// # Errors
-    /// It is not for the client: a parent's demand for a password, or a message whose end is ambiguous.
+    /// If it is not for the client: a parent's demand for a password, or a message whose end is ambiguous.
     fn checked(&self, response: &mut Response<Incoming>, way: &Way) -> Result<(Framing, Option<u64>), Refusal> {
         match way.parent() {
             Some(parent) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
@@ -128,14 +128,14 @@ impl Exchange<'_> {
         response.map(drop)
     }
 
-    /// The connection as it is after its last byte of HTTP.
+    /// The connection after its last byte of HTTP.
     async fn switched(&self, connection: Idle, left: Receiver<Left>) -> Result<Switched, Refusal> {
         let host = || Arc::clone(&self.wanted.host);
         let left = select! {
             left = left => left,
             () = self.progress.stopped() => return Err(Refusal::ResponseTimeout(host())),
         };
-        // The ticket was the request's: each burst of the tunnel has its own.
+        // The ticket belonged to the request: each burst of the tunnel has its own.
         if let Some(ticket) = connection.gate.finish() {
             ticket.end();
         }

@@ -1,4 +1,4 @@
-//! One message to a server, and its response or what remains of the message.
+//! Sends a message to a server; returns its response or what remains of the message.
 
 use http::{Request, Response, request::Parts};
 use hyper::body::Incoming;

@@ -1,4 +1,4 @@
-//! Attempts to have a request answered: the first once the policy has released it, and perhaps another.
+//! Attempts to have a request answered: a first one once the policy has released it, and possibly another.
 
 use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
@@ -106,7 +106,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Why a request was given up before its answer.
+    /// Why a request was aborted before its answer.
     fn stopped(&self) -> Refusal {
         self.record.account.refusal().unwrap_or_else(|| {
             if self.progress.awaits_client() {
@@ -117,8 +117,8 @@ impl Exchange<'_> {
         })
     }
 
-    /// Another attempt after one that failed. A server may close an idle connection at any time, so a request that failed on one
-    /// was not processed if nothing of an answer has come, and can be sent again.
+    /// Another attempt after one that failed. A server may close an idle connection at any time, so a request that failed on
+    /// one was not processed if nothing of an answer has arrived, and can be sent again.
     fn failed(
         &self,
         error: &hyper::Error,

@@ -1,4 +1,4 @@
-//! Connections that requests go out on.
+//! Connections that requests are sent on.
 
 use std::{rc::Rc, time::Instant};
 

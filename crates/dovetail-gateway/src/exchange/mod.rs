@@ -1,4 +1,4 @@
-//! A request that a server answers: prepared, released by the policy, and sent, if need be once more.
+//! Has a server answer a request: prepares it, waits for its release by the policy, and sends it, twice if necessary.
 
 mod answer;
 mod ask;
@@ -29,7 +29,7 @@ impl Exchanges {
     /// Has a request answered.
     ///
     /// # Errors
-    /// Why it was not.
+    /// The reason for a refusal.
     pub(crate) async fn fetch(
         &self,
         request: Request<Incoming>,
@@ -43,7 +43,7 @@ impl Exchanges {
         let (client_version, is_head) = (head.version, head.method == Method::HEAD);
         let keeps_alive = client_version == Version::HTTP_10 && headers::keeps_alive(&head.headers);
         message::to_server(&self.settings, &mut head, &body, wanted, record.client)?;
-        // By now `Host` names what a parent would be asked for, whatever the client's target was.
+        // At this point `Host` has the name that a parent would be asked for, whatever the client's target was.
         let mut ways = self.servers.ways(wanted, Some(&head.headers))?;
         let proves_connection = headers::proves_connection(&head.headers, &header::AUTHORIZATION);
         if is_upgrade {

@@ -1,4 +1,4 @@
-//! One request on its way to an answer.
+//! A request on its way to an answer.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     watch::Progress,
 };
 
-/// One request, as far as it is the same in each attempt.
+/// The parts of a request that are the same in each attempt.
 pub(super) struct Exchange<'a> {
     pub(super) exchanges: &'a Exchanges,
     pub(super) wanted: &'a Wanted,

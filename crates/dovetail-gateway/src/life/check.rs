@@ -1,4 +1,4 @@
-//! What a start would find on this machine, short of listening.
+//! Checks what a start would find on this machine, without listening.
 
 use std::{
     fs::{self, OpenOptions},
@@ -13,11 +13,11 @@ use crate::{
     quota, tls::Tls,
 };
 
-/// Whether this machine has what a configuration names: files and folders, and open files enough. Nothing is changed but
-/// the process's own limit of open files. What may be a mistake is returned, a sentence each.
+/// Checks whether this machine has what a configuration names: files and directories, and enough open files. Changes nothing
+/// but the process's own limit of open files. Returns possible mistakes, a sentence each.
 ///
 /// # Errors
-/// [`GatewayError`] where a start would fail for what is lacking.
+/// [`GatewayError`] if a start would fail for lack of something.
 pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     let descriptors = Descriptors::raise()?;
     Own::read().map_err(GatewayError::Addresses)?;
@@ -36,7 +36,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     Ok(descriptors.warning(&config.limits).into_iter().collect())
 }
 
-/// Whether lines can be added to a file, which need not be there.
+/// Checks whether lines can be appended to a file, which need not exist.
 fn can_append(path: &Path) -> io::Result<()> {
     if path.try_exists()? {
         return OpenOptions::new().append(true).open(path).map(drop);

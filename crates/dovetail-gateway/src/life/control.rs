@@ -1,4 +1,4 @@
-//! Commands to a running gateway, and its notices.
+//! Commands to a running gateway.
 
 #[cfg(feature = "test-support")]
 use tokio::sync::oneshot;
@@ -8,16 +8,16 @@ use crate::config::Config;
 /// A command to a running gateway.
 #[derive(Debug)]
 pub enum Control {
-    /// Goes on with another configuration.
+    /// Applies another configuration.
     Reload(Box<Config>),
     /// Accepts nothing new, and ends when open requests have finished or the drain time is over.
     Drain,
     /// Ends at once: open requests are aborted.
     Stop,
-    /// Takes the clock to be so much ahead, as if it had been set; for tests, and not stable.
+    /// Shifts the clock, as if it had been set; for tests, and not stable.
     #[cfg(feature = "test-support")]
     SetClock(jiff::SignedDuration),
-    /// Tells what there is at the moment; for tests, and not stable.
+    /// Requests the current counts; for tests, and not stable.
     #[cfg(feature = "test-support")]
     Look(oneshot::Sender<Counts>),
 }
@@ -26,7 +26,7 @@ pub enum Control {
 #[cfg(feature = "test-support")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Requests, waiting and outstanding.
+    /// Requests, queued and in flight.
     pub requests: usize,
     /// Exchanges and tunnels that are watched for stalls.
     pub watched: usize,

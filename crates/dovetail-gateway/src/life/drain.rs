@@ -1,4 +1,4 @@
-//! A gateway ends: open requests may finish, and those that do not in time are aborted.
+//! Drains a gateway: open requests may finish, and those that do not in time are aborted.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use tokio::{
 
 use super::{control::Control, parts::Parts};
 
-/// How often it is looked whether anything is left.
+/// How often to check whether anything is left.
 const LOOK: Duration = Duration::from_millis(20);
-/// What was stopped says so to its client.
+/// Time for aborted transfers to tell their clients.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// Waits until what is in flight is over, as long as it may take, and breaks off the rest.
+/// Waits until everything in flight has ended, for the drain time at most, and aborts the rest.
 pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, ends_at_once: bool) {
     let until = Instant::now() + parts.settings.config().timeouts.drain;
     let mut is_controlled = true;
@@ -28,7 +28,7 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
                 #[cfg(feature = "test-support")]
                 Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
-                // It begins nothing new already.
+                // Already draining.
                 Some(Control::Drain | Control::Reload(_)) => {}
                 None => is_controlled = false,
             },
@@ -39,7 +39,7 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
     sleep(LAST_WORDS).await;
 }
 
-/// Whether anything would be lost. A tunnel that is silent loses nothing.
+/// Whether anything would be lost. A silent tunnel loses nothing.
 fn is_busy(parts: &Parts) -> bool {
     let silent = parts.watch.silent_tunnels();
     parts.watch.live() > silent || parts.seats.taken() > silent

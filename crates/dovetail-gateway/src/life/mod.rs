@@ -1,5 +1,4 @@
-//! A gateway's life: it is [put together](parts), [runs](mod@run), [goes on with another configuration](reload) and
-//! [ends](drain).
+//! A gateway's life cycle: it is [assembled](parts), [runs](mod@run), is [reconfigured](reload) and [drains](drain).
 
 mod check;
 mod control;

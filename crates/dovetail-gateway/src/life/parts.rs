@@ -1,4 +1,4 @@
-//! What a gateway is made of: its state, and those who serve with it, each with the parts that it needs.
+//! The parts of a gateway: its state, and the servers, each with the parts that it needs.
 
 use std::rc::Rc;
 
@@ -52,9 +52,9 @@ pub(super) struct Parts {
     round_trips: Rc<RoundTrips>,
     last_server: Rc<LastServer>,
     probing: Rc<Probing>,
-    /// Nothing new begins.
+    /// Signals that the gateway drains.
     pub(super) stops: Sender<bool>,
-    /// Another process serves instead of this one.
+    /// Notified when another process has taken over.
     pub(super) taken_over: Rc<Notify>,
 }
 
@@ -97,7 +97,7 @@ impl Parts {
         })
     }
 
-    /// What lets clients in, with all that it takes to serve them.
+    /// The door for clients, with everything that is needed to serve them.
     pub(super) fn door(&self) -> Door {
         let (reach, round_trips) = ((&self.destinations, &self.room), &self.round_trips);
         let servers = Rc::new(Servers::new(&self.settings, reach, &self.counters, round_trips));
@@ -117,7 +117,7 @@ impl Parts {
         Door::new(Rc::new(serving), &self.tls, &self.seats, (&self.room, &self.counters))
     }
 
-    /// What the admin's port looks at.
+    /// The admin port's view.
     pub(super) fn seen(&self) -> Seen {
         Seen {
             settings: Rc::clone(&self.settings),

@@ -1,12 +1,12 @@
-//! A gateway that runs goes on with another configuration. What cannot be taken up stays as it was, with a warning for each
-//! such thing; the configuration that is kept is what the gateway does.
+//! Applies another configuration to a running gateway. What cannot be applied stays as it was, with a warning for each item;
+//! the stored configuration always describes what the gateway does.
 
 use tracing::warn;
 
 use super::parts::Parts;
 use crate::{auth::read_passwords, config::Config, log::open_log, probe, resolve::Names};
 
-/// Takes up what another configuration says, but what only a start can.
+/// Applies another configuration, except what requires a restart.
 pub(super) fn reload(parts: &Parts, config: Config) {
     let old = parts.settings.config();
     let (mut config, kept) = config.reloaded(&old);
@@ -26,13 +26,13 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     take_probe(parts, &old, &mut config);
     parts.settings.set(config);
     parts.quotas.reloaded(&parts.settings.config());
-    // Where they lead may be denied now.
+    // Their destinations may be denied now.
     parts.pool.clear();
 }
 
 fn take_names(parts: &Parts, old: &Config, config: &mut Config) {
     let servers = &config.proxy.nameservers;
-    // The system's may be others than before.
+    // The system's may have changed.
     if servers == &old.proxy.nameservers && !servers.is_empty() {
         return;
     }
@@ -51,7 +51,7 @@ fn take_passwords(parts: &Parts, old: &Config, config: &mut Config) {
         Err(error) => {
             warn!("{error}: access.passwords and access.helper are unchanged");
             config.access.passwords.clone_from(&old.access.passwords);
-            // What the helper asked for the file would have: without both nobody would be.
+            // The file may be meant to replace the helper: with neither, no client would have to authenticate.
             config.access.helper.clone_from(&old.access.helper);
         }
     }

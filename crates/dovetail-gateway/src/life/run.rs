@@ -1,4 +1,4 @@
-//! A gateway from its start to its end.
+//! Runs a gateway from its start to its end.
 
 use std::{io, net::SocketAddr, path::PathBuf, rc::Rc, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
 /// Runs a gateway on this thread until it is stopped. `ready` receives the addresses where it listens.
 ///
 /// # Errors
-/// [`GatewayError`] when it cannot start.
+/// [`GatewayError`] if it cannot start.
 pub fn run(
     config: Config,
     control: mpsc::Receiver<Control>,
@@ -33,14 +33,14 @@ pub fn run(
     runtime()?.block_on(live(config, control, Sources::default(), ready))
 }
 
-/// Runs a gateway until SIGTERM or SIGINT, which let it finish open requests; a second one ends it at once. SIGHUP
-/// reads the file again.
+/// Runs a gateway until SIGTERM or SIGINT, which let it finish open requests; a second one ends it at once. SIGHUP reloads the
+/// file.
 ///
-/// Sockets that a service manager passed (sd_listen_fds(3)) are used for the addresses that they are bound to. With
-/// `takes_over` so are those of another process's gateway, which drains when this one serves.
+/// Sockets passed by a service manager (sd_listen_fds(3)) are used for the addresses that they are bound to. With `takes_over`,
+/// so are those of another process's gateway, which drains once this one serves.
 ///
 /// # Errors
-/// [`GatewayError`] when it cannot start.
+/// [`GatewayError`] if it cannot start.
 pub fn run_until_signalled(
     config: Config,
     file: PathBuf,
@@ -53,7 +53,7 @@ pub fn run_until_signalled(
     })
 }
 
-/// One thread: a narrow link leaves it idle, and what connections share needs no locks.
+/// A single thread: a narrow link leaves it mostly idle, and shared state needs no locks.
 fn runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
 }
@@ -88,7 +88,7 @@ async fn live(
                 Some(Control::Reload(config)) => reload(&parts, *config),
                 #[cfg(feature = "test-support")]
                 Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
-                // Who asked may be gone.
+                // The request may have been cancelled.
                 #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
                 Some(Control::Drain) | None => break false,
@@ -106,10 +106,10 @@ async fn live(
     Ok(())
 }
 
-/// Interfaces come and go: how often this machine's addresses are read, in seconds.
+/// How often this machine's addresses are read, in seconds, since interfaces come and go.
 const OWN_EVERY_S: u64 = 30;
 
-/// Once a second.
+/// Performs the periodic tasks, once a second.
 async fn go_round(parts: Rc<Parts>) {
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);

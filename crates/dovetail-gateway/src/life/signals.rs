@@ -1,4 +1,4 @@
-//! What the operator's signals mean.
+//! Handles the operator's signals.
 
 use std::{io, path::PathBuf};
 
@@ -13,8 +13,7 @@ use tracing::{info, warn};
 use super::control::Control;
 use crate::config::Config;
 
-/// Turns signals into what they mean: SIGHUP reads the file again, SIGTERM and SIGINT drain,
-/// and end at once when they come again.
+/// Converts signals into commands: SIGHUP reloads the file; SIGTERM and SIGINT drain, and stop at once when repeated.
 pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
     let [mut hangup, mut terminate, mut interrupt] =
         [signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
@@ -44,7 +43,7 @@ pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
     Ok(receiver)
 }
 
-/// The first time what is in flight may end, the second it may not.
+/// The first time lets requests in flight finish, the second does not.
 fn end(is_draining: &mut bool) -> Control {
     if std::mem::replace(is_draining, true) {
         info!("ending at once");

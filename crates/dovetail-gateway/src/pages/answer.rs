@@ -1,4 +1,4 @@
-//! How pages are sent, and what is said where there is none.
+//! How pages and errors are sent.
 
 use bytes::Bytes;
 use dovetail_admin::{Fault, page};
@@ -8,11 +8,11 @@ use hyper::body::Body;
 
 use crate::{config::Config, refusal::escaped};
 
-/// A page, or why there is none.
+/// A page or an error.
 pub(super) type Page = Result<Response<Full<Bytes>>, Fault>;
 
-/// HTML, with values for `{{their names}}`, and `NONCE` where its styles and scripts have the number without which
-/// browsers apply and run none. No value is markup or a template.
+/// HTML with values for `{{their names}}`, and `NONCE` where styles and scripts have their nonce, without which browsers
+/// neither apply nor run them. Values are escaped.
 pub(super) fn html(template: &str, values: &[(&str, &str)]) -> Page {
     let mut parts = template.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -25,18 +25,18 @@ pub(super) fn html(template: &str, values: &[(&str, &str)]) -> Page {
     page::answer("gateway", &text)
 }
 
-/// There is nothing at that path.
+/// The path does not exist.
 pub(super) fn missing(config: &Config) -> Page {
     let what = format!("The gateway has no such page. Its first one is http://{}/", config.pages.host);
     Err(Fault::new(StatusCode::NOT_FOUND, what))
 }
 
-/// Pages are read, and nothing else.
+/// The method is not GET or HEAD.
 pub(super) fn only_read() -> Page {
     Err(Fault::method("GET, HEAD"))
 }
 
-/// The client asked for another name.
+/// The client used another host name.
 pub(super) fn not_for_this_name(config: &Config) -> Page {
     let what = format!(
         "This is the gateway {}, which does not serve the name in Host. Its own pages are at http://{}/. To reach other \
@@ -46,7 +46,7 @@ pub(super) fn not_for_this_name(config: &Config) -> Page {
     Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, what))
 }
 
-/// The page as it goes out: it is not kept, and no other site reads, frames or learns of it.
+/// The page as sent: it is not cached, and no other site can read, frame or learn of it.
 pub(super) fn strict(page: Page, hides_body: bool) -> Response<Full<Bytes>> {
     let mut response = page.unwrap_or_else(Fault::response);
     let length = response.body().size_hint().exact().unwrap_or(0);

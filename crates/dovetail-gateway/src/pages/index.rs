@@ -1,4 +1,4 @@
-//! The first page: which gateway this is, and who it takes the visitor for.
+//! The first page: the name of the gateway, and the identity of the visitor.
 
 use super::{
     answer::{Page, html},

@@ -1,10 +1,10 @@
-//! What the gateway answers itself: pages for its users, by path.
+//! The gateway's own pages for its users, by path.
 //!
-//! They are for those who may use the proxy, and for no others; where users have names, a page is for those who prove one,
-//! but for pages that say the same to all. No page is kept by browsers, none loads anything from elsewhere, and none changes
-//! anything. They need no turn: they do not cross the link.
+//! They are only for permitted clients; if users have names, a page requires authentication, unless it is the same for all.
+//! Browsers do not cache pages, and no page loads external resources or changes anything. They need no turn, since they do not
+//! cross the link.
 //!
-//! A page is a function of a [visit] with one line among the [routes](router).
+//! A page is a function of a [visit] with an entry in the [routes](router).
 
 mod answer;
 mod index;

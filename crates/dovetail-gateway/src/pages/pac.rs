@@ -1,8 +1,9 @@
 //! A proxy auto-configuration file: which URLs a browser fetches through the gateway, and which directly.
 //!
-//! It is the same for all clients, and found under any name: browsers look for it before they know of a proxy, at `wpad` in
-//! their domain, or where DHCP says. It resolves no names: a browser that asks a name server for each host first gives away
-//! what a proxy would save. It is written in the oldest JavaScript that browsers evaluate such files with (ECMAScript 3).
+//! It is the same for all clients and under any host name: browsers request it before they know of a proxy, from `wpad` in
+//! their domain or from where DHCP says. It resolves no names: a browser that first queries a name server for each host
+//! discloses what a proxy would conceal. It is written in the oldest JavaScript that browsers evaluate such files with
+//! (ECMAScript 3).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,7 +23,7 @@ pub(super) fn file(visit: &Visit<'_>) -> Page {
     Ok(typed("application/x-ns-proxy-autoconfig", text(visit.config, visit.met)))
 }
 
-/// The file for a client that met the gateway there.
+/// The file for a client that reached the gateway there.
 fn text(config: &Config, met: Met) -> String {
     let pac = &config.pac;
     let is_plain = pac.direct.contains(&Direct::PlainNames);
@@ -30,7 +31,7 @@ fn text(config: &Config, met: Met) -> String {
     let hosts = of(|direct| if let Direct::Host(host) = direct { Some(host.to_string()) } else { None });
     let domains = of(|direct| if let Direct::Domain(domain) = direct { Some(format!(".{domain}")) } else { None });
     let prefixes = of(|direct| if let Direct::Prefix(prefix) = direct { Some(bits(prefix)) } else { None });
-    // JSON is JavaScript: no value can end its text.
+    // JSON is JavaScript: no value can break out of its literal.
     [
         ("own", json!(&*config.pages.host)),
         ("proxy", json!(proxies(config, met))),
@@ -43,7 +44,7 @@ fn text(config: &Config, met: Met) -> String {
     .fold(FILE.to_owned(), |text, (name, value)| text.replace(&format!("{{{{{name}}}}}"), &value.to_string()))
 }
 
-/// What a browser is told to use.
+/// The proxies for browsers to use.
 fn proxies(config: &Config, met: Met) -> String {
     let pac = &config.pac;
     let own = || {
@@ -55,7 +56,7 @@ fn proxies(config: &Config, met: Met) -> String {
     words.chain(pac.falls_back.then(|| "DIRECT".to_owned())).collect::<Vec<_>>().join("; ")
 }
 
-/// A prefix as the file's `addressBits` writes the beginning of its addresses.
+/// A prefix in the form of the file's `addressBits`.
 fn bits(prefix: &Prefix) -> String {
     let all = match prefix.addr() {
         IpAddr::V4(address) => format!("4:{:032b}", u32::from(address)),

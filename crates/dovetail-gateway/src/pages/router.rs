@@ -1,4 +1,4 @@
-//! Which page is at which path.
+//! Maps paths to pages.
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -10,10 +10,10 @@ use super::{
     visit::Visit,
 };
 
-/// What is answered at a path.
+/// The page at a path.
 struct Route {
     path: &'static str,
-    // Whether it says the same to all clients, also to those that proved no name, and under whatever name they ask.
+    // Whether it is the same for all clients, even without authentication, and under any host name.
     is_for_all: bool,
     page: fn(&Visit<'_>) -> Page,
 }
@@ -26,12 +26,12 @@ const ROUTES: [Route; 4] = [
     Route { path: "/wpad.dat", is_for_all: true, page: pac::file },
 ];
 
-/// Whether what is answered says the same to all clients: then no name has to be proved.
+/// Whether the answer is the same for all clients, so that none has to authenticate.
 pub(crate) fn is_for_all<B>(request: &Request<B>) -> bool {
     route(request.uri().path()).is_none_or(|route| route.is_for_all)
 }
 
-/// What a visitor is answered.
+/// The answer to a visitor.
 pub(crate) fn answer<B>(request: &Request<B>, visit: &Visit<'_>) -> Response<Full<Bytes>> {
     let page = match route(request.uri().path()) {
         _ if ![Method::GET, Method::HEAD].contains(request.method()) => only_read(),

@@ -1,5 +1,4 @@
-//! What pages tell of the link: a view of it that is half a second old at most, so that pages that are loaded again and again
-//! cost the gateway no more.
+//! The pages' view of the link, which is at most half a second old, so that frequent reloads of pages cost the gateway no more.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -10,7 +9,7 @@ use crate::{state::Link, who::Who};
 
 const OLDEST: Duration = Duration::from_millis(500);
 
-/// The link, as pages see it.
+/// The link as shown on pages.
 #[derive(Debug)]
 pub(crate) struct Seen {
     link: Rc<Link>,
@@ -22,7 +21,7 @@ impl Seen {
         Self { link: Rc::clone(link), last: RefCell::default() }
     }
 
-    /// Users and their requests. O(both), twice a second at most.
+    /// Users and their requests. O(users and requests), twice a second at most.
     pub(super) fn view(&self) -> Rc<View<Who>> {
         let mut last = self.last.borrow_mut();
         if let Some((_, view)) = last.as_ref().filter(|(at, _)| at.elapsed() < OLDEST) {
@@ -34,7 +33,7 @@ impl Seen {
     }
 }
 
-/// What the link carries of responses, in bytes a second: as learnt, or as configured.
+/// The rate at which the link carries responses, in bytes per second: as learnt, or as configured.
 pub(super) fn capacity(view: &View<Who>, goodput_bytes_per_s: f64) -> f64 {
     let learnt = view.totals.figures.iter().find(|(name, _)| *name == "capacity").map(|(_, value)| *value);
     learnt.filter(|&rate| rate > 0.0).unwrap_or(goodput_bytes_per_s)

@@ -1,11 +1,11 @@
-//! Who looks at a page, and what pages say is made of.
+//! A visitor, and the data that pages are made from.
 
 use dovetail_sched::request::ClassId;
 
 use super::seen::Seen;
 use crate::{addressed::Addressed, config::Config, quota::Account, wanted::Met, who::Who};
 
-/// A user looks at a page.
+/// A user's request for a page.
 #[derive(Debug)]
 pub(crate) struct Visit<'v> {
     pub(crate) config: &'v Config,

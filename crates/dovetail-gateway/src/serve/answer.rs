@@ -1,4 +1,4 @@
-//! A client's request, from what may refuse it to its answer.
+//! Answers a client's request, after all checks that may refuse it.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// What a request wants, and its user's share of the link: while that is held, the request counts as the user's.
+    /// What a request wants, and its user's share of the link: while this is held, the request counts as the user's.
     async fn admit(
         &self,
         request: &Request<Incoming>,
@@ -162,7 +162,7 @@ impl Client {
             return response;
         }
         if !request.body().is_end_stream() {
-            // Nobody reads it.
+            // Its body will not be read.
             self.activity.linger();
         }
         let accept_language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
@@ -184,7 +184,7 @@ impl Client {
         page.map(|page| Relay::page(page, record, flow))
     }
 
-    /// What becomes of a request, until the last byte of that is written.
+    /// Tracks a response until its last byte is written.
     fn flow(&self, user: Option<Rc<Of<Share>>>, busy: Busy) -> Rc<Flow> {
         let watched = self.serving.watch.begin(Phase::Turn, Some(Arc::clone(&self.activity)));
         Flow::new(Rc::clone(&self.share), user, watched, busy)
@@ -202,14 +202,14 @@ impl Client {
     }
 }
 
-/// The name in `Host`, which an intercepted client may have written as it likes.
+/// The name in `Host`, which an intercepted client may choose freely.
 fn host_said(request: &Request<Incoming>) -> Option<String> {
     let said = request.headers().get(http::header::HOST)?.to_str().ok()?;
     let host = said.parse::<http::uri::Authority>().ok()?.host().trim_end_matches('.').to_ascii_lowercase();
     Some(host)
 }
 
-/// The target as the log has it.
+/// The target as logged.
 fn target(request: &Request<Incoming>) -> String {
     let uri = request.uri();
     match (request.method(), uri.authority()) {

@@ -1,5 +1,5 @@
-//! Chromium without a window, told what to do by the DevTools protocol: JSON with a zero byte behind, over its descriptors 3
-//! and 4 (`--remote-debugging-pipe`).
+//! Chromium without a window, controlled by the DevTools protocol: zero-terminated JSON over its descriptors 3 and 4
+//! (`--remote-debugging-pipe`).
 
 use std::{
     fs,
@@ -25,12 +25,12 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// One, if there is a Chromium on this machine.
+    /// A browser, if Chromium is installed on this machine.
     pub fn open() -> Option<Self> {
         Self::open_with(&[])
     }
 
-    /// One with these arguments besides.
+    /// A browser with additional arguments.
     pub fn open_with(more: &[String]) -> Option<Self> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -63,7 +63,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// As wide and as high, and as dark, as this.
+    /// Sets width, height and dark mode.
     pub fn look(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.ask("Emulation.setDeviceMetricsOverride", size);
@@ -88,12 +88,12 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What an expression comes to, as text.
+    /// The value of an expression as text.
     pub fn text(&mut self, expression: &str) -> String {
         self.run(&format!("String({expression})")).as_str().unwrap().to_owned()
     }
 
-    /// Waits until it is so.
+    /// Waits until the condition is true.
     pub fn wait_for(&mut self, condition: &str) {
         let began = Instant::now();
         while self.run(&format!("Boolean({condition})")) != true {

@@ -1,4 +1,4 @@
-//! The packaged dashboard asks for metrics and labels that the gateway really exports, and takes rates of counters only.
+//! The packaged dashboard only uses metrics and labels that the gateway exports, and takes rates of counters only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::{port::udp_echo, running::Running};
 
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana-gateway.json");
 
-/// Labels of each exported sample's name.
+/// Labels by name of the exported samples.
 type Exported = BTreeMap<String, BTreeSet<String>>;
 
 fn exported(text: &str) -> Exported {
@@ -16,19 +16,19 @@ fn exported(text: &str) -> Exported {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_once(['{', ' ']).unwrap();
         let labels = rest.split("=\"").filter_map(|before| before.rsplit(['"', ',']).next());
-        // What follows the last label is its value.
+        // The text after the last label is its value.
         let count = rest.matches("=\"").count();
         found.entry(name.to_owned()).or_default().extend(labels.take(count).map(str::to_owned));
     }
     found
 }
 
-/// Words of an expression's text: what may be a name.
+/// The words of an expression that may be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).filter(|word| !word.is_empty())
 }
 
-/// Each expression with the legend beside it, wherever it is in the document.
+/// Each expression with its legend, anywhere in the document.
 fn queries<'v>(value: &'v Value, to: &mut Vec<(&'v str, &'v str)>) {
     match value {
         Value::Object(fields) => {
@@ -45,7 +45,7 @@ fn queries<'v>(value: &'v Value, to: &mut Vec<(&'v str, &'v str)>) {
 /// What is wrong with a dashboard.
 fn faults(dashboard: &str, exported: &Exported) -> Vec<String> {
     let mut faults = Vec::new();
-    // Variables name metrics, too.
+    // Variables refer to metrics too.
     for word in words(dashboard).filter(|word| word.starts_with("dovetail_gateway_")) {
         if !exported.contains_key(word) {
             faults.push(format!("{word} is not exported"));

@@ -1,10 +1,10 @@
-//! Weights that change by the hour, as the admin's port sees them.
+//! Weights that change by the hour, as seen at the admin port.
 
 use jiff::{SignedDuration, ZonedDateTime};
 
 use crate::running::{Running, TOKEN};
 
-/// A gateway whose guests have weight 8 in these hours, counted from this one on, and 1 otherwise.
+/// A gateway whose guests have weight 8 in these hours, counted from the current one, and 1 otherwise.
 fn gateway(hours: [i64; 2]) -> Running {
     let [from, to] = hours.map(|hours| {
         let hour = ZonedDateTime::now().checked_add(SignedDuration::from_hours(hours)).unwrap();
@@ -22,7 +22,7 @@ fn guests(status: &serde_json::Value) -> f64 {
 fn a_weight_changes_with_the_hour_and_when_the_clock_is_set() {
     let now = ZonedDateTime::now();
     let gateway = gateway([3, 4]);
-    // The middle of this hour, so that the next one does not begin meanwhile.
+    // The middle of the current hour, so that the next one does not begin meanwhile.
     let middle = SignedDuration::from_mins(30 - i64::from(now.minute()));
     let set_clock = |hours| gateway.set_clock(middle + SignedDuration::from_hours(hours));
     set_clock(0);
@@ -31,7 +31,7 @@ fn a_weight_changes_with_the_hour_and_when_the_clock_is_set() {
     let hours = (until - now.timestamp().as_second()) as f64 / 3_600.0;
     assert!((2.0..=3.1).contains(&hours), "{hours}");
     assert!(status["classes"][0]["weight_until"].is_null(), "its weight stays");
-    // A weight of the admin's holds until the next hour that changes it, and not until the next second.
+    // A weight set by the admin lasts until the next hour that changes it, not just until the next second.
     let headers = format!("Authorization: Bearer {TOKEN}\r\n");
     let put = gateway.admin("PUT", "/classes/guests/weight", &headers, "{\"weight\": 5}");
     assert!(put.body.contains("or its hours change"), "{}", put.body);

@@ -1,4 +1,4 @@
-//! The admin's port of a gateway that runs on loopback.
+//! The admin port of a gateway on loopback.
 
 #![allow(clippy::unwrap_used)]
 

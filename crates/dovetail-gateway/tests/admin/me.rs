@@ -1,4 +1,4 @@
-//! The user's own page: what it says, in which language, and that it is nobody else's.
+//! The user's own page: its contents and language, and that no other user can see it.
 
 use std::io::Write;
 
@@ -97,7 +97,7 @@ fn nothing_that_a_client_says_shows_them_another_users_page() {
         let page = gateway.me("127.0.2.1", target, "");
         assert!(page.status == 404 && !page.body.contains("127.0.2.7"), "{target}: {}", page.body);
     }
-    // Another site's page under a name that was made to lead here, and one that is no client.
+    // Another site's page under a name that was made to resolve here, and a client without access.
     assert_eq!(gateway.me("127.0.2.1", "/me", "Host: evil.example\r\n").status, 421);
     drop(live);
 }

@@ -1,5 +1,5 @@
-//! OpenMetrics 1.0's text form, as much of it as a scrape may have: each sample is of the family before it, with that type's
-//! suffixes; no sample is there twice; buckets are cumulative and end with +Inf, which is the count.
+//! Parses the OpenMetrics 1.0 text format, as far as a scrape may use it: each sample belongs to the family before it, with
+//! that type's suffixes; no sample occurs twice; buckets are cumulative and end with +Inf, which equals the count.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -90,7 +90,7 @@ impl Scrape {
         self.samples.get(key).copied()
     }
 
-    /// Names of families; counters with their suffix.
+    /// Names of families; those of counters with their suffix.
     pub fn families(&self) -> &[String] {
         &self.families
     }
@@ -106,7 +106,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(is_letter) && name.chars().all(|letter| is_letter(letter) || letter.is_ascii_digit())
 }
 
-/// A metric's name, and its labels without what they are escaped with.
+/// A metric's name, and its labels with escapes resolved.
 fn labels(key: &str) -> Option<(&str, Vec<(String, String)>)> {
     let Some((name, rest)) = key.split_once('{') else { return is_name(key).then(|| (key, Vec::new())) };
     let mut rest = rest.strip_suffix('}')?;

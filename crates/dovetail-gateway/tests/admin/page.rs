@@ -1,5 +1,5 @@
-//! The page in a real browser: it shows the classes, a request that waits and why, changes a weight, and says when the
-//! gateway is gone. Skipped with a message where there is no Chromium.
+//! Tests the page in a real browser: it shows the classes and a waiting request with its reason, changes a weight, and reports
+//! when the gateway is gone. Skipped with a message if there is no Chromium.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use crate::{
     running::{Running, TOKEN},
 };
 
-/// A link that is too narrow for what is asked of it.
+/// A link that is too narrow for its load.
 fn busy() -> Running {
     let gateway = Running::start("rate = \"4Mbps\"\nlearn = false", &format!("token = \"{TOKEN}\""));
     let clients = [("127.0.1.4", 600_000), ("127.0.1.9", 25_000_000), ("127.0.2.7", 2_000_000), ("127.0.2.8", 0)];
@@ -25,7 +25,7 @@ fn busy() -> Running {
     gateway
 }
 
-/// Tells the page a token.
+/// Enters a token on the page.
 fn use_token(token: &str) -> String {
     format!("document.querySelector('#token').value = '{token}'; document.querySelector('#use-token').click()")
 }
@@ -78,7 +78,7 @@ fn the_page_shows_what_happens_and_changes_a_weight() {
 fn a_class_and_a_user_are_clicked_on_and_only_theirs_is_shown() {
     let Some(mut browser) = Browser::open() else { return };
     let gateway = busy();
-    // Of a phone's width: what is there is to be touched.
+    // As wide as a phone, with elements large enough to touch.
     browser.look(390, 800, false);
     browser.go(&format!("http://{}/", gateway.admin));
     browser.wait_for("document.querySelectorAll('#requests tr').length > 8");
@@ -105,7 +105,7 @@ fn a_class_and_a_user_are_clicked_on_and_only_theirs_is_shown() {
     browser.wait_for("document.querySelectorAll('#chosen-spent dt').length > 0");
     let said = browser.text("document.querySelector('#chosen').innerText");
     assert!(said.contains("class guests") && said.contains("What these requests have waited for"), "{said}");
-    // A chart of what came for them, as soon as ten seconds are over.
+    // A chart of the bytes received for them, as soon as ten seconds have passed.
     browser.wait_for("document.querySelector('#chosen-chart path.of') !== null");
     assert_eq!(browser.text("document.scrollingElement.scrollWidth <= innerWidth"), "true");
     let hidden =
@@ -117,7 +117,7 @@ fn a_class_and_a_user_are_clicked_on_and_only_theirs_is_shown() {
     browser.run("document.querySelector('#all').click()");
     browser
         .wait_for("document.querySelector('#chosen').hidden && document.querySelectorAll('#requests tr').length > 8");
-    // There is no such user, whatever the name is made of.
+    // There is no such user, whatever characters the name contains.
     browser.run("location.hash = 'user=' + encodeURIComponent('<b>&x=y')");
     browser.wait_for("document.querySelector('#chosen-head').textContent === 'User <b>&x=y'");
     browser.wait_for("document.querySelector('#requests').innerText === 'No requests.'");
@@ -139,7 +139,7 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
             if name == "light" {
                 browser.run(&use_token(TOKEN));
             }
-            // What there is to see takes a while.
+            // It takes a while until there is something to see.
             sleep(Duration::from_secs(if name == "light" { 40 } else { 2 }));
             std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), browser.screenshot()).unwrap();
         }
@@ -147,7 +147,7 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
         assert_eq!(browser.text(fits), "true", "{name}: {}", browser.text("document.scrollingElement.scrollWidth"));
         let loaded = "performance.getEntriesByType('resource').filter((entry) => !entry.name.endsWith('.json')).length";
         assert_eq!(browser.text(loaded), "0", "{name}: the page loads nothing");
-        // The longest labels that there are, in one go with their drawing: the page draws anew each second.
+        // The longest possible labels, set and drawn in one step: the page redraws every second.
         browser.wait_for("samples.length > 0");
         for delay_ms in [18, 180, 1_800, 18_000] {
             let outside = format!(
@@ -166,7 +166,7 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
     assert!(lightness[0] > 220 && lightness[1] < 50, "{lightness:?}");
 }
 
-/// What users see of the gateway: why a request was refused, its first page, and their own.
+/// What users see of the gateway: the reason for a refusal, its first page, and their own.
 #[test]
 fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
     let quota = "[[quota]]\nname = \"monthly\"\nbytes = \"500kB\"\n";
@@ -174,7 +174,7 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
     let waits = gateway.ask("127.0.0.1", 300_000);
     let proxy = gateway.proxy;
     let Some(mut browser) = Browser::open_with(&[format!("--proxy-server=http://{proxy}")]) else { return };
-    // Of these Chromium asks only the first through the proxy, which refuses it.
+    // Of these, Chromium requests only the first through the proxy, which refuses it.
     let pages = [("refusal", "http://10.0.0.1/".to_owned()), ("index", format!("http://{proxy}/"))];
     for (name, url) in pages.into_iter().chain([("me", format!("http://{proxy}/me"))]) {
         for dark in [false, true] {
@@ -189,7 +189,7 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
             let mut reader = png::Decoder::new(io::Cursor::new(picture)).read_info().unwrap();
             let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
             reader.next_frame(&mut pixels).unwrap();
-            // The corner, which no text reaches.
+            // A corner without text.
             let corner = pixels[0];
             assert!(if dark { corner < 60 } else { corner > 220 }, "{name}, dark {dark}: {corner}");
         }

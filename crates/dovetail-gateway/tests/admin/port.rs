@@ -1,4 +1,4 @@
-//! What the port tells, to whom, and what can be changed.
+//! What the port reports, to which clients, and what can be changed.
 
 use std::{
     io::{Read, Write},
@@ -39,7 +39,7 @@ fn metrics_are_openmetrics_count_what_happened_and_only_grow() {
     let before = scrape(&gateway);
     assert_eq!(gateway.fetch("127.0.1.1", 20_000), 200);
     assert_eq!(gateway.fetch("127.0.2.1", 1_000), 200);
-    // What was scraped a moment ago is scraped again.
+    // By then the cached scrape has expired.
     sleep(Duration::from_millis(1_600));
     let between = scrape(&gateway);
     for client in ["127.0.1.1", "127.0.1.2", "127.0.0.9"] {
@@ -68,7 +68,7 @@ fn metrics_are_openmetrics_count_what_happened_and_only_grow() {
     assert!(after.value("dovetail_gateway_process_resident_memory_bytes").unwrap() > 1e5);
 }
 
-/// Sends UDP packets back while it is told to, which it is at first.
+/// Echoes UDP packets while enabled, which it is at first.
 pub fn udp_echo() -> (SocketAddr, Arc<AtomicBool>) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
@@ -260,7 +260,7 @@ fn answers_are_for_this_port_s_own_page_only() {
     }
     assert_eq!(gateway.get("/healthz").body, "ok\n");
     assert_eq!(gateway.get("/elsewhere").status, 404);
-    // The page's scripts run by a number that is another in each answer, and nothing else does.
+    // The page's scripts run by their nonce, which differs in each answer, and nothing else does.
     let nonces = [(); 2].map(|()| {
         let page = gateway.get("/");
         let nonce = page.body.split("<script nonce=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Quotas of a gateway that runs: what is counted, what is refused, and what is kept.
+//! Quotas of a running gateway: what is counted, what is refused, and what is kept.
 
 use std::{
     io::{Read, Write},
@@ -11,9 +11,9 @@ use jiff::SignedDuration;
 use crate::running::{Answer, Running};
 
 const LINK: &str = "rate = \"1Gbps\"\nprobe = \"off\"";
-/// The most that one read of a server's connection takes.
+/// The maximum length of a read from a server's connection.
 const READ: u64 = 16 * 1024;
-/// The header of the origin's responses of six digits.
+/// The header of the origin's responses with six-digit lengths.
 const HEAD: u64 = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n".len() as u64;
 const DAYS: i64 = 24;
 
@@ -31,7 +31,7 @@ fn every_byte_of_responses_counts_and_none_besides() {
     for client in ["127.0.1.1", "127.0.2.1", "127.0.2.1"] {
         assert_eq!(gateway.fetch(client, 100_000), 200);
     }
-    // By what the origin sent, in the order of the classes: office, guests, others.
+    // What the origin sent, by class: office, guests, others.
     let status = gateway.status();
     let quota = &status["quotas"][0];
     assert_eq!(quota["counted_bytes"], serde_json::json!([100_000 + HEAD, 200_000 + 2 * HEAD, 0]));
@@ -48,13 +48,13 @@ fn many_downloads_at_once_exceed_a_quota_by_one_read() {
     let mut came = 0;
     for mut stream in streams {
         let mut bytes = Vec::new();
-        // Those that were broken off end, one way or another.
+        // Those that were aborted end in one way or another.
         let _ = stream.read_to_end(&mut bytes);
         came += bytes.len() as u64;
     }
     let counted = counted(&gateway);
     assert!((500_000..500_000 + READ).contains(&counted), "{counted}");
-    // Of what goes to clients the gateway's own pages are a part.
+    // The gateway's own pages are part of what is sent to clients.
     assert!(came < 500_000 + READ + 20 * 2_000, "{came}");
     assert_eq!(gateway.status()["quotas"][0]["beyond"], 1);
     let refused = Answer::read(gateway.ask("127.0.2.1", 100));
@@ -104,7 +104,7 @@ fn beyond_a_quota_a_user_may_have_a_smaller_weight_until_the_next_day() {
     assert_eq!(before[1], ("guests".into(), 1.0, 1));
     assert_eq!(before[3], ("beyond-q".into(), 0.1, 0));
     assert_eq!(gateway.fetch("127.0.2.1", 300_000), 200, "it is not broken off");
-    // What was in flight before is in the other class, too, and so is what comes after.
+    // What was in flight before is in the other class too, as is what follows.
     let after = classes(&gateway.status_when("another class", |status| status["classes"][3]["active_users"] == 1));
     assert_eq!((after[1].2, after[3].2), (0, 1));
     assert_eq!(gateway.fetch("127.0.2.1", 300_000), 200);
@@ -162,7 +162,7 @@ fn uploads_count_where_they_are_to() {
     }
 }
 
-/// A store that is not there yet.
+/// A store that does not exist yet.
 fn store(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("dovetail-quota-{name}-{}.db", std::process::id()));
     drop(std::fs::remove_file(&path));
@@ -206,7 +206,7 @@ fn a_store_that_cannot_be_written_is_told_of_and_quotas_hold() {
     std::fs::remove_file(store).unwrap();
 }
 
-/// The access log and the origin's headers say what the store should have.
+/// The access log and the origin's headers determine what the store should contain.
 #[test]
 fn the_store_has_what_the_access_log_says() {
     let store = store("log");

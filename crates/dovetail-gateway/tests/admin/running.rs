@@ -1,4 +1,4 @@
-//! A gateway on loopback, an origin for it, and clients.
+//! A gateway on loopback, with an origin and clients.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -12,10 +12,10 @@ use jiff::SignedDuration;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::mpsc;
 
-/// What changes something at the admin's port.
+/// The token required for changes at the admin port.
 pub const TOKEN: &str = "correct-horse-battery";
 
-/// A gateway in a thread of its own. Ends when dropped.
+/// A gateway on a thread of its own. Ends when dropped.
 pub struct Running {
     pub proxy: SocketAddr,
     pub admin: SocketAddr,
@@ -26,12 +26,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// With these keys of the downlink and of the admin's port, and two classes besides the default one.
+    /// With these keys of the downlink and of the admin port, and two classes besides the default one.
     pub fn start(downlink: &str, admin_keys: &str) -> Self {
         Self::with(downlink, admin_keys, "")
     }
 
-    /// And with these sections, or with these keys of the class `guests`.
+    /// With additional sections, or additional keys of the class `guests`.
     pub fn with(downlink: &str, admin_keys: &str, rest: &str) -> Self {
         let origin = origin();
         let admin = free();
@@ -51,23 +51,23 @@ impl Running {
         Self { proxy, admin, origin, text, control, thread: Some(thread) }
     }
 
-    /// The clock is set ahead by so much.
+    /// Sets the clock ahead.
     pub fn set_clock(&self, ahead: SignedDuration) {
         self.control.blocking_send(Control::SetClock(ahead)).unwrap();
     }
 
-    /// The configuration is read again.
+    /// Reloads the configuration.
     pub fn reload(&self) {
         self.reload_with("", "");
     }
 
-    /// And this is something else in it.
+    /// Reloads the configuration with a replacement in its text.
     pub fn reload_with(&self, written: &str, other: &str) {
         let config = Config::parse(&self.text.replacen(written, other, 1)).unwrap();
         self.control.blocking_send(Control::Reload(Box::new(config))).unwrap();
     }
 
-    /// Asks by the proxy for a response of so many bytes, from an address; the connection to read it from.
+    /// Requests a response of this many bytes through the proxy, from an address; returns the connection to read it from.
     pub fn ask(&self, client: &str, bytes: u64) -> TcpStream {
         let mut stream = self.proxy_from(client);
         let origin = self.origin;
@@ -75,7 +75,7 @@ impl Running {
         stream
     }
 
-    /// A connection to the proxy from an address.
+    /// Connects to the proxy from an address.
     pub fn proxy_from(&self, client: &str) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let address: IpAddr = client.parse().unwrap();
@@ -86,7 +86,7 @@ impl Running {
         stream
     }
 
-    /// Asks by the proxy for a tunnel to the origin, from an address.
+    /// Requests a tunnel to the origin through the proxy, from an address.
     pub fn connect_to(&self, client: &str) -> TcpStream {
         let mut stream = self.proxy_from(client);
         let origin = self.origin;
@@ -94,7 +94,7 @@ impl Running {
         stream
     }
 
-    /// Asks, and waits for the whole response; its status.
+    /// Sends a request, waits for the complete response and returns its status.
     pub fn fetch(&self, client: &str, bytes: u64) -> u16 {
         Answer::read(self.ask(client, bytes)).status
     }
@@ -103,7 +103,7 @@ impl Running {
         self.admin("GET", path, "", "")
     }
 
-    /// Asks the admin's port. `headers` are lines with their ends.
+    /// Sends a request to the admin port. `headers` are lines with their line ends.
     pub fn admin(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.admin) };
         let mut stream = self.connect();
@@ -111,12 +111,12 @@ impl Running {
         let head =
             format!("{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        // One that is refused for its head may be closed before.
+        // If it is refused because of its head, it may be closed earlier.
         let _ = stream.write_all(body.as_bytes());
         Answer::read(stream)
     }
 
-    /// A connection to the admin's port.
+    /// Connects to the admin port.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.admin).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -127,7 +127,7 @@ impl Running {
         serde_json::from_str(&self.get("/status.json").body).unwrap()
     }
 
-    /// The status, once it is as wanted.
+    /// The status, once it is as required.
     pub fn status_when(&self, what: &str, is: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
         let began = Instant::now();
         loop {
@@ -150,7 +150,7 @@ impl Drop for Running {
     }
 }
 
-/// What was answered.
+/// A response.
 pub struct Answer {
     pub status: u16,
     pub head: String,
@@ -168,12 +168,12 @@ impl Answer {
     }
 }
 
-/// An address that nobody listens at now.
+/// An address without a listener.
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// A server that answers `/N` with N bytes once it has the whole request, and `/0` never.
+/// A server that answers `/N` with N bytes after receiving the complete request, and `/0` never.
 fn origin() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

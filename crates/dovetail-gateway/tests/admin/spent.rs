@@ -1,4 +1,4 @@
-//! What requests' time was spent on, in the status and in the metrics.
+//! How requests' time is accounted for in the status and the metrics.
 
 use crate::{openmetrics::Scrape, running::Running};
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn requests(status: &Value) -> &Vec<Value> {
     status["requests"].as_array().unwrap()
 }
 
-/// The parts make up the age, but for their rounding.
+/// The parts add up to the age, except for rounding.
 fn check(status: &Value) {
     for request in requests(status) {
         let sum: f64 = PARTS.iter().map(|name| part(request, name)).sum();
@@ -25,7 +25,7 @@ fn check(status: &Value) {
 #[test]
 fn a_request_s_age_is_divided_among_what_it_waited_for() {
     let gateway = Running::start("rate = \"400kbps\"\nprobe = \"off\"", "");
-    // One that no server answers, and more than the link can carry.
+    // A request that no server answers, and more than the link can carry.
     let unanswered = gateway.ask("127.0.1.1", 0);
     let open: Vec<_> = (1..8)
         .flat_map(|_| [("127.0.1.2", 400_000), ("127.0.1.3", 400_000), ("127.0.2.2", 400_000)])
@@ -41,7 +41,7 @@ fn a_request_s_age_is_divided_among_what_it_waited_for() {
     gateway.status_when("it waits for its server", |status| {
         requests(status).iter().any(|request| request["who"] == "127.0.1.1" && part(request, "server_s") > 0.0)
     });
-    // What is over is counted by class.
+    // Finished ones are counted by class.
     drop((unanswered, open));
     let over = gateway.status_when("all are over", |status| requests(status).is_empty());
     let office = &over["classes"][0];

@@ -1,4 +1,4 @@
-//! What is counted of tunnels.
+//! Counts for tunnels.
 
 use std::{
     io::{Read, Write},
@@ -10,7 +10,7 @@ use crate::running::Running;
 
 const BYTES: u64 = 6_000;
 
-/// More than a turn and less than what a turn is asked for: most of it is with the gateway when the tunnel ends.
+/// More than a turn and less than what a turn is requested for: the gateway has most of it when the tunnel ends.
 #[test]
 fn all_that_came_by_a_tunnel_is_its_user_s() {
     let gateway = Running::start("rate = \"2Mbps\"\nprobe = \"off\"", "");

@@ -1,4 +1,4 @@
-//! The PROXY protocol: who a connection is from, as those say who are trusted, and nobody else.
+//! The PROXY protocol: a connection's client, as announced by trusted sources only.
 
 use std::{
     io::{Read, Write},
@@ -12,7 +12,7 @@ use crate::{
     support::{Running, Setup},
 };
 
-/// 127.0.0.2 is a load balancer; 10.1.0.0/16 and one IPv6 address are clients, and the balancer is none.
+/// 127.0.0.2 is a load balancer; 10.1.0.0/16 and one IPv6 address are clients, while the balancer is not.
 fn balanced() -> Setup {
     let setup = Setup::access("clients = [\"10.1.0.0/16\", \"2001:db8::/32\", \"127.0.0.1/32\"]");
     let rest = "[[class]]\nname = \"office\"\nclients = [\"10.1.2.0/24\"]\n[timeouts]\nheader = \"400ms\"".into();
@@ -28,7 +28,7 @@ fn ask(gateway: &Running, header: &[u8]) -> Answer {
     answer(&mut stream)
 }
 
-/// A header of version 2, written by the tests' own hand.
+/// A header of version 2, written without a library.
 fn binary(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let length = u16::try_from(rest.len()).unwrap().to_be_bytes();
     [b"\r\n\r\n\0\r\nQUIT\n", &[command, family][..], &length, rest].concat()
@@ -61,7 +61,7 @@ fn the_client_is_who_a_trusted_balancer_says() {
         let expected = format!("<strong>{user}</strong>, in the class <strong>{class}</strong>");
         assert!(found.text().contains(&expected), "{header:?}: {found:?}");
     }
-    // Piece by piece, and a client that may not.
+    // Byte by byte, and a client that is not permitted.
     let mut stream = gateway.connect_from(BALANCER);
     for byte in b"PROXY TCP4 10.1.2.3 192.0.2.1 4000 3128\r\n" {
         stream.write_all(&[*byte]).unwrap();
@@ -92,7 +92,7 @@ fn a_balancer_that_names_nobody_is_itself_and_no_client() {
         assert!(found.status == 403 && found.text().contains("127.0.0.2"), "{header:?}: {found:?}");
     }
     gateway.quiet();
-    // Where it may be a client, it is one.
+    // If it is permitted as a client, it is served as one.
     let setup = balanced();
     let gateway = Setup { access: "clients = [\"127.0.0.2/32\"]".into(), ..setup }.start();
     for header in &nobodys {
@@ -147,7 +147,7 @@ fn what_is_no_header_ends_a_trusted_connection() {
         };
         assert_eq!((found.status, &*found.head), (0, ""), "{:?}: {found:?}", String::from_utf8_lossy(&header));
     }
-    // What never comes is not waited for longer than a header.
+    // An incomplete header is waited for no longer than a request's header.
     for header in [&b""[..], b"PROXY ", b"PROXY TCP4 10.1.2.3 192.0.2.1 4000 3128", &cut] {
         let mut stream = gateway.connect_from(BALANCER);
         stream.write_all(header).unwrap();
@@ -159,7 +159,7 @@ fn what_is_no_header_ends_a_trusted_connection() {
 #[test]
 fn no_other_header_is_believed() {
     let gateway = balanced().start();
-    // It is a client, and does not become another one.
+    // It is a client itself, and does not become another one.
     for header in [b"PROXY TCP4 10.1.2.3 192.0.2.1 4000 3128\r\n".to_vec(), binary(0x21, 0x11, &four([10, 1, 2, 3]))] {
         for from in [[127, 0, 0, 1], [127, 0, 0, 3]] {
             let mut stream = gateway.connect_from(from);
@@ -173,7 +173,7 @@ fn no_other_header_is_believed() {
             assert!(!String::from_utf8_lossy(&rest).contains("class"), "nothing after it is answered");
         }
     }
-    // Nor is a second header, whoever passed the first on.
+    // Nor does a second header, regardless of who passed the first on.
     let twice = [&b"PROXY TCP4 127.0.0.1 192.0.2.1 4000 3128\r\n"[..], b"PROXY TCP4 10.1.2.3 192.0.2.1 4000 3128\r\n"];
     assert_eq!(ask(&gateway, &twice.concat()).status, 400);
     gateway.quiet();

@@ -1,14 +1,14 @@
-//! What a client gets.
+//! What a client receives.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read},
     net::TcpStream,
 };
 
-/// A response, as far as it came.
+/// A response, as far as it was received.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// 0 if there is none.
+    /// 0 if there was none.
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
@@ -27,14 +27,14 @@ impl Answer {
     }
 }
 
-/// The next response, but interim ones. Reads no byte beyond it.
+/// The next final response. Reads no byte beyond it.
 pub fn answer(stream: &mut TcpStream) -> Answer {
     answer_to(stream, "GET")
 }
 
-/// The next response to a request of this method.
+/// The next response to a request with this method.
 pub fn answer_to(stream: &mut TcpStream, method: &str) -> Answer {
-    // One byte at a time: what is buffered here would be lost to the next.
+    // One byte at a time: anything buffered here would be lost to the next reader.
     let mut reader = BufReader::with_capacity(1, stream);
     loop {
         let found = one(&mut reader, method);
@@ -93,7 +93,7 @@ fn chunks(reader: &mut impl BufRead, body: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// Whether the other side closed the connection, with nothing more in it. Waits for it.
+/// Waits until the other side closes the connection, and returns whether it did so without sending more.
 pub fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(0) => true,

@@ -1,4 +1,4 @@
-//! Chromium and the proxy by TLS: it takes the gateway's own PAC file, and pages come through.
+//! Chromium with the proxy over TLS: it uses the gateway's PAC file, and pages load.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ use crate::{
     tls::{Files, by_tls},
 };
 
-/// What Chromium is to believe: the SHA-256 of a public key.
+/// What Chromium should trust: the SHA-256 of a public key.
 fn fingerprint(files: &Files) -> String {
     let key = KeyPair::from_pem(&std::fs::read_to_string(files.key()).unwrap()).unwrap();
     let hash = TLS13_AES_128_GCM_SHA256.tls13().unwrap().common.hash_provider;
@@ -43,14 +43,14 @@ fn chromium_loads_pages_through_it_as_the_pac_file_says() {
     });
     let names = name_server(|_, _| Reply::Addresses(vec![Ipv4Addr::LOCALHOST]));
     let setup = files.setup();
-    // Names under example are no addresses of the loopback to Chromium, and so go by the proxy.
+    // To Chromium, names under example are not loopback addresses, and so go through the proxy.
     let gateway = Setup {
         proxy: format!("nameservers = [\"{names}\"]"),
         access: format!("connect_ports = [{}]", secure.address.port()),
         ..Setup::rest(&setup.rest)
     }
     .start();
-    // The file as somebody gets it who asks for it by TLS names the proxy by TLS.
+    // Requested over TLS, the file names the proxy with TLS.
     let pac = format!("--proxy-pac-url=https://{}/proxy.pac", by_tls(&gateway));
     let believes = format!("--ignore-certificate-errors-spki-list={}", fingerprint(&files));
     let Some(mut browser) = Browser::open_with(&[pac.clone(), believes]) else { return };
@@ -59,7 +59,7 @@ fn chromium_loads_pages_through_it_as_the_pac_file_says() {
         (browser.text("document.title"), browser.text("document.body.innerText.trim()")),
         ("there".into(), "it came".into())
     );
-    // HTTP/2, which Chromium speaks to a proxy by TLS only.
+    // HTTP/2, which Chromium speaks to a proxy only over TLS.
     let asked = plain.told();
     assert!(asked.to_ascii_lowercase().contains("\r\nvia: 2.0 dovetail\r\n"), "{asked}");
     // And in a tunnel, TLS in TLS.
@@ -67,7 +67,7 @@ fn chromium_loads_pages_through_it_as_the_pac_file_says() {
     assert_eq!(browser.text("document.title"), "there");
     assert!(secure.told().starts_with("GET / HTTP/1.1\r\n"));
     drop(browser);
-    // A browser that does not believe the certificate asks nothing.
+    // A browser that does not trust the certificate sends no request.
     let at = format!("--proxy-server=https://{}", by_tls(&gateway));
     let Some(mut browser) = Browser::open_with(&[at]) else { return };
     let why = browser.failure(&format!("http://page.example:{}/", plain.address.port()));

@@ -1,4 +1,4 @@
-//! Who may ask, and what may be reached.
+//! Permitted clients and permitted destinations.
 
 use std::{
     io::{Read, Write},
@@ -14,7 +14,7 @@ use crate::{
     support::{Setup, get},
 };
 
-/// Nothing may be reached but a prefix that nobody listens in.
+/// Permits only a prefix without a listener.
 fn closed() -> Setup {
     Setup { allow: "\"127.9.9.9/32\"".into(), ..Setup::default() }
 }
@@ -91,7 +91,7 @@ fn addresses_of_the_gateway_and_its_networks_are_refused_however_they_are_writte
 #[test]
 fn other_spellings_of_an_address_are_names_and_names_are_checked_by_where_they_lead() {
     let names = name_server(|name, _| match name {
-        // As a resolver that reads such spellings would.
+        // Like a resolver that accepts such notations.
         "2130706433" | "0x7f000001" | "0177.0.0.1" | "127.1" | "private.example" => {
             Reply::Addresses(vec![Ipv4Addr::LOCALHOST])
         }
@@ -187,7 +187,7 @@ fn a_connection_kept_from_before_a_reload_does_not_lead_where_none_may_go_now() 
     client.write_all(get(&server.url("/")).as_bytes()).unwrap();
     server.told();
     gateway.tell(Control::Reload(Box::new(closed().config())));
-    // What is under way is answered, and its connection is kept.
+    // A request in flight is answered, and its connection is kept.
     lets.send(()).unwrap();
     assert_eq!(answer(&mut client).text(), "ok");
     gateway.until("nothing is kept", |counts| counts.pooled == 1);
@@ -204,7 +204,7 @@ fn bytes_after_the_end_of_a_tunnels_answer_are_the_servers() {
     });
     let gateway = Setup::access(&format!("connect_ports = [{}]", server.address.port())).start();
     let mut client = gateway.connect();
-    // The first bytes of the tunnel come with the request.
+    // The first bytes of the tunnel are sent with the request.
     client.write_all(format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\nping", server.address).as_bytes()).unwrap();
     assert_eq!(answer_to(&mut client, "CONNECT").status, 200);
     let mut bytes = [0; 4];

@@ -1,23 +1,23 @@
-//! A name server (RFC 1035) that answers as a test wants.
+//! A name server (RFC 1035) that answers as a test requires.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
     thread,
 };
 
-/// What a question is answered with.
+/// The answer to a query.
 pub enum Reply {
-    /// These addresses, for no time at all.
+    /// These addresses, with a TTL of zero.
     Addresses(Vec<Ipv4Addr>),
-    /// There is no such name.
+    /// The name does not exist.
     NoName,
     /// The server failed.
     Fails,
-    /// Nothing.
+    /// No answer.
     Silence,
 }
 
-/// Starts one. `reply` gets names without their last dot and how many questions for addresses came before.
+/// Starts one. `reply` gets names without their trailing dot, and the number of earlier queries for addresses.
 pub fn name_server(reply: impl Fn(&str, usize) -> Reply + Send + 'static) -> SocketAddr {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = socket.local_addr().unwrap();
@@ -33,7 +33,7 @@ pub fn name_server(reply: impl Fn(&str, usize) -> Reply + Send + 'static) -> Soc
                 Reply::Fails => (2, Vec::new()),
                 Reply::Silence => continue,
             };
-            // Questions for IPv6 addresses have none.
+            // Queries for IPv6 addresses get none.
             let addresses = if is_a { addresses } else { Vec::new() };
             asked += usize::from(is_a);
             let mut answer = packet[..2].to_vec();
@@ -49,7 +49,7 @@ pub fn name_server(reply: impl Fn(&str, usize) -> Reply + Send + 'static) -> Soc
     address
 }
 
-/// The name in a question, and where it ends.
+/// The name in a query, and where it ends.
 fn name(question: &[u8]) -> (String, usize) {
     let (mut labels, mut at) = (Vec::new(), 0);
     while question[at] > 0 {

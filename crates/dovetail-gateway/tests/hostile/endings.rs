@@ -1,8 +1,8 @@
-//! Chunked responses, whose end is at the gateway while they wait for turns.
+//! Chunked responses whose end arrives while they wait for turns.
 
 use crate::{server::canned, support::Setup};
 
-/// Whether such a body comes whole through a gateway before a link of this rate.
+/// Checks that such a body passes completely through a gateway on a link of this rate.
 fn comes_whole(bytes: usize, rate: &str) {
     let body = "x".repeat(bytes);
     let server =

@@ -1,4 +1,4 @@
-//! What breaks: servers, clients, names, disks and probes. Others go on, and nothing is left behind.
+//! Failures of servers, clients, names, disks and probes. Others continue, and nothing is left behind.
 
 use std::{
     env, fs,
@@ -19,7 +19,7 @@ use crate::{
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Answers with the beginning of something long, and then without end until that fails, which it tells.
+/// Answers with the start of a long response, and then endlessly until that fails, which it reports.
 fn long(mut connection: Connection<()>) {
     drop(strict::request(&mut connection.stream));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
@@ -39,7 +39,7 @@ fn a_server_dies_in_the_middle() {
     let gateway = Setup::default().start();
     for _ in 0..20 {
         let broken = gateway.get(&server.url("/"));
-        // What was told of the reset before anything was read is a refusal.
+        // If the reset is noticed before anything was read, the answer is a refusal.
         assert!(!broken.is_whole && broken.status == 200 || broken.status == 502, "{}", broken.head);
         gateway.quiet();
         assert_eq!(gateway.look().pooled, 0);
@@ -116,7 +116,7 @@ fn a_client_vanishes_in_the_middle_of_its_request() {
         client.write_all(format!("POST {url} HTTP/1.1\r\nHost: x\r\n{framing}").as_bytes()).unwrap();
         gateway.until("it is not under way", |counts| counts.requests == 1);
         drop(client);
-        // The server sees that it breaks off too.
+        // The server notices the abort too.
         assert!(server.told().is_err());
         gateway.quiet();
     }
@@ -185,7 +185,7 @@ fn servers_that_reset() {
         let request =
             format!("POST {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
         client.write_all(request.as_bytes()).unwrap();
-        // The gateway may close the connection before it has all of it.
+        // The gateway may close the connection before it has received everything.
         drop(client.write_all(body.as_bytes()));
         let refusal = answer(&mut client);
         assert!(matches!(refusal.status, 502 | 0), "{refusal:?}");
@@ -194,7 +194,7 @@ fn servers_that_reset() {
     }
 }
 
-/// Answers one request of the first connection, and closes that when it has read another.
+/// Answers one request of the first connection, and closes that after reading another.
 fn stale() -> Server<(usize, String)> {
     Server::start(|mut connection| {
         let mut count = 0;
@@ -237,7 +237,7 @@ fn a_kept_connection_is_closed_by_its_server_at_the_same_moment() {
 
 #[test]
 fn a_request_that_nobody_looked_at_is_not_lost() {
-    // Each connection answers once and is closed, though it was promised to stay.
+    // Each connection answers once and is then closed, although it promised to stay open.
     let server = Server::<()>::start(|mut connection| {
         if let Ok(Some(_)) = strict::request(&mut connection.stream) {
             connection.tell(());
@@ -280,7 +280,7 @@ fn tunnels_break_at_both_ends() {
         server.told();
         gateway.quiet();
     }
-    // Half closed: what comes down still does.
+    // Half closed: the download continues.
     let mut client = open(server.address);
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let mut all = Vec::new();
@@ -317,24 +317,24 @@ fn a_probe_that_nobody_answers_holds_up_nobody() {
     gateway.quiet();
 }
 
-/// Where the clients of `thousands_of_idle_connections` connect to, in the process that has them.
+/// Where the clients of `thousands_of_idle_connections` connect to, in their process.
 const IDLE_AT: &str = "DOVETAIL_TEST_IDLE_AT";
 const IDLE: usize = 9_500;
 
-/// Clients in a process of their own: both ends of so many connections are more than one process may have.
+/// Clients in a process of their own: both ends of this many connections may be more than one process can have.
 #[test]
 fn idle_clients() {
     let Ok(gateway) = env::var(IDLE_AT) else { return };
     let gateway: SocketAddr = gateway.parse().unwrap();
     let clients: Vec<_> = (0..IDLE).map(|n| connect_from([127, 0, 1, (n % 250) as u8 + 1], gateway)).collect();
-    // Until the other process wants no more of them.
+    // Until the other process closes the input.
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
     drop(clients);
 }
 
 #[test]
 fn thousands_of_idle_connections() {
-    // Two for each connection are what the gateway wants.
+    // The gateway needs two for each connection.
     let files = format!("--nofile={}:", 2 * IDLE + 200);
     let raised = Command::new("prlimit").args([format!("--pid={}", process::id()), files]).status();
     if !raised.is_ok_and(|status| status.success()) {

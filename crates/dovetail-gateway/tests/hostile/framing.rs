@@ -1,5 +1,5 @@
-//! Requests whose framing can be read in two ways: each is refused and its connection closed, or a server gets exactly one
-//! message, which a strict parser reads as one.
+//! Ambiguously framed requests: each is either refused and its connection closed, or a server gets exactly one message, which a
+//! strict parser accepts.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -10,16 +10,15 @@ use crate::{
     support::{LONG, Setup},
 };
 
-/// What may come of bytes that are sent.
+/// The possible outcomes of bytes that are sent.
 enum Comes {
-    /// A refusal, and the connection is closed. No server is asked.
+    /// A refusal, and the connection is closed. No server is contacted.
     Refused,
-    /// One message with this body. Nothing after it is a request.
+    /// A single message with this body. Nothing after it is a request.
     One(&'static str),
 }
 
-/// Sends bytes in which `{at}` is the server, followed by a request for `/smuggled` where it is hidden, and reads all that
-/// comes until the end.
+/// Sends bytes in which `{at}` is the server, followed by a hidden request for `/smuggled`, and reads until the end.
 fn send(text: &[u8]) -> (String, Vec<Result<Message, String>>) {
     let server = strict_server();
     let gateway = Setup::rest("[timeouts]\nidle = \"100ms\"\nheader = \"300ms\"").start();
@@ -28,14 +27,14 @@ fn send(text: &[u8]) -> (String, Vec<Result<Message, String>>) {
     let text = replaced(text, b"{at}", at.as_bytes());
     client.write_all(&text).unwrap();
     let mut all = Vec::new();
-    // A reset after the answer is a closed connection.
+    // A reset after the answer counts as closed.
     match client.read_to_end(&mut all) {
         Ok(_) => {}
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
     }
     drop(client);
     gateway.quiet();
-    // All that the gateway sent is with the server when the gateway is gone.
+    // Once the gateway has ended, the server has received all that it sent.
     gateway.drain();
     (String::from_utf8_lossy(&all).into_owned(), server.rest())
 }
@@ -164,7 +163,7 @@ fn chunks() {
     ] {
         check(body, post(fields, &format!("{body}{HIDDEN}")), &Comes::One("abc"));
     }
-    // These are found to be wrong when the request is with the server: it gets no message that is whole.
+    // These turn out to be invalid when the server already has the request: it gets no complete message.
     for body in [
         "x\r\nabc\r\n0\r\n\r\n",
         "-3\r\nabc\r\n0\r\n\r\n",
@@ -200,7 +199,7 @@ fn lines_and_fields() {
     ] {
         check(fields, lines(fields), &Comes::Refused);
     }
-    // A bare LF ends a line for some (RFC 9112, section 2.2): what goes on has CR LF.
+    // For some a bare LF ends a line (RFC 9112, section 2.2): it is forwarded as CR LF.
     check("bare LF", lines("A: b\n"), &Comes::One(""));
     check("LF throughout", lines("").replace("\r\n", "\n"), &Comes::One(""));
     for line in [
@@ -270,7 +269,7 @@ fn headers_are_as_long_as_they_may_be() {
     }
     let fine = format!("{begin}Connection: close\r\nA: {}\r\n\r\n", "x".repeat(10_000));
     assert_eq!(gateway.ask(fine).status, 200);
-    // A line without an end is not read to it: the gateway stops reading, and the kernel stops taking.
+    // A line without an end is not read completely: the gateway stops reading, and the kernel stops accepting.
     let mut client = gateway.connect();
     client.set_write_timeout(Some(LONG)).unwrap();
     let (mut sent, part) = (0_usize, vec![b'x'; 64 * 1024]);

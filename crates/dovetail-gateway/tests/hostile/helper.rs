@@ -1,4 +1,4 @@
-//! Programs that examine passwords, and fail in every way.
+//! Programs that check passwords, with all kinds of failures.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
     support::{Running, Setup},
 };
 
-/// A folder with a program in it.
+/// A directory with a program in it.
 struct Script {
     folder: PathBuf,
 }
@@ -63,7 +63,7 @@ fn status(gateway: &Running, url: &str, credentials: &str) -> u16 {
     gateway.ask(request(url, credentials)).status
 }
 
-/// Answers as it is asked, and notes what that was.
+/// Answers correctly, and records what it was asked.
 const NCSA: &str = "echo \"$1\" > argument\nwhile read -r user password; do\n  echo \"$user $password\" >> asked\n  \
                     if [ \"$password\" = open%20sesame ]; then echo \"OK user=x\"; else echo ERR; fi\ndone";
 
@@ -85,7 +85,7 @@ fn a_helper_says_who_is_let_in_and_is_asked_once() {
     assert_eq!(script.file("asked"), "Ann open%20sesame\nbob no\n");
     assert_eq!(script.file("argument"), "an argument; touch shell\n");
     assert!(!script.folder.join("shell").exists());
-    // A reload that changes nothing about it leaves it and what it said.
+    // A reload that does not change the helper keeps it and its results.
     gateway.tell(Control::Reload(Box::new(setup.config())));
     assert_eq!(status(&gateway, &url, "Ann:open sesame"), 200);
     assert_eq!(script.file("asked").lines().count(), 2);
@@ -98,7 +98,7 @@ fn a_helper_says_who_is_let_in_and_is_asked_once() {
 
 #[test]
 fn with_channels_answers_come_in_any_order() {
-    // It reads two before it answers the second, and then the first.
+    // It reads two lookups before it answers the second, and then the first.
     let script = Script::new(
         "while read -r one user password; do\n  read -r two other second\n  echo \"$one $user $two $other\" >> asked\n  \
          echo \"$two OK\"\n  echo \"$one ERR\"\ndone",
@@ -145,7 +145,7 @@ fn a_helper_that_fails_lets_nobody_in() {
     assert!(server.rest().is_empty(), "a client was let in");
 }
 
-/// All wait for one look, and count as one user's.
+/// They all wait for one lookup, and count as one user's.
 #[test]
 fn a_clients_requests_wait_for_one_look_and_are_bounded() {
     let script = Script::new(
@@ -182,7 +182,7 @@ fn a_helper_that_died_is_started_again() {
     let (server, script) = (strict_server(), Script::new("read -r user password\necho OK\nexit 3"));
     let gateway = script.setup("helper_processes = 1").start();
     for user in ["ann", "bob", "carol"] {
-        // The look that finds it dead fails.
+        // The lookup that finds it dead fails.
         let found =
             (0..50).map(|_| status(&gateway, &server.url("/"), &format!("{user}:x"))).find(|status| *status == 200);
         assert_eq!(found, Some(200), "{user}");

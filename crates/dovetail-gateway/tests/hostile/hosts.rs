@@ -1,4 +1,4 @@
-//! Classes by where requests go, and rates that they may not exceed.
+//! Classes by destination, and their rate limits.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ impl Logged {
         Self { gateway: setup.start(), path }
     }
 
-    /// The line that has this.
+    /// The line that contains this.
     fn line(&self, part: &str) -> String {
         let began = Instant::now();
         loop {
@@ -79,7 +79,7 @@ fn a_host_that_is_listed_has_its_class_whoever_asks() {
         assert_eq!(log.gateway.get(&format!("http://{host}:{port}{path}")).status, 200, "{host}");
         let line = log.line(&path);
         assert!(line.contains(&format!("\"class\":\"{class}\"")), "{line}");
-        // What Host says does not matter.
+        // `Host` does not matter.
         let lie =
             format!("GET http://127.0.0.1:{port}/lie{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         assert_eq!(log.gateway.ask(lie).status, 200);
@@ -107,7 +107,7 @@ fn a_user_has_as_many_requests_wherever_they_go() {
     };
     let mut clients = [ask(), ask()];
     gateway.until("they are not in flight", |counts| counts.requests == 2);
-    // No longer apart; what is in flight counts on.
+    // No longer separate; what is in flight still counts.
     gateway.tell(Control::Reload(Box::new(Setup::rest("[limits]\nrequests_per_user = 2\n").config())));
     assert_eq!(answer(&mut ask()).status, 429);
     (0..2).for_each(|_| go.send(()).unwrap());
@@ -117,7 +117,7 @@ fn a_user_has_as_many_requests_wherever_they_go() {
     gateway.quiet();
 }
 
-/// A server whose body has this many bytes, of a length that it says or not.
+/// A server whose body has this many bytes, with or without a length.
 fn sends(bytes: usize, says_length: bool) -> Server<()> {
     Server::start(move |mut connection| {
         let mut request = [0; 4096];
@@ -130,8 +130,8 @@ fn sends(bytes: usize, says_length: bool) -> Server<()> {
     })
 }
 
-/// 40,000 bytes a second of payload, under each policy, plain and in a tunnel: they take at least so long, whatever else
-/// the machine does. A quarter of a second's worth may come at once, and a turn.
+/// 40,000 bytes per second of payload, under each policy, plain and in a tunnel: they take at least this long, whatever else
+/// the machine does. A quarter of a second's worth may arrive at once, and a turn.
 #[test]
 fn no_class_has_more_than_its_rate_under_any_policy() {
     const BYTES: usize = 60_000;
@@ -141,7 +141,7 @@ fn no_class_has_more_than_its_rate_under_any_policy() {
         for (says_length, is_tunnel) in [(true, false), (false, false), (true, true)] {
             let server = sends(BYTES, says_length);
             let setup = Setup {
-                // As it is on a narrow link; otherwise windows are long.
+                // As on a narrow link; otherwise windows are long.
                 downlink: format!("payload = 1\npolicy = \"{policy}\""),
                 access: format!("connect_ports = [{}]", server.address.port()),
                 ..Setup::rest("[[class]]\nname = \"slow\"\nhosts = \"127.0.0.1\"\nrate = \"320kbps\"")
@@ -196,7 +196,7 @@ fn others_are_not_held_by_a_class_at_its_rate_and_a_reload_lifts_it() {
         assert_eq!(gateway.get(&fast.url("/")).status, 200);
         assert!(began.elapsed() < Duration::from_secs(5), "it waited for the others");
     }
-    // At a kilobyte a second this would be twenty minutes.
+    // At a kilobyte per second this would take twenty minutes.
     gateway.tell(Control::Reload(Box::new(class("").config())));
     for client in &mut clients {
         let found = answer(client);
@@ -216,7 +216,7 @@ fn out_of_hours_a_class_is_told_when_they_begin_and_what_is_in_flight_goes_on() 
     let mut client = gateway.connect();
     client.write_all(get(&server.url("/")).as_bytes()).unwrap();
     gateway.until("it is not in flight", |counts| counts.requests == 1);
-    // Two days from today: never while the test runs.
+    // Three days from today: never while the test runs.
     let later = jiff::ZonedDateTime::now().checked_add(jiff::SignedDuration::from_hours(72)).unwrap();
     let day = later.strftime("%a").to_string();
     gateway.tell(Control::Reload(Box::new(setup(&format!("hours = \"{day} 10:00-12:00\"")).config())));

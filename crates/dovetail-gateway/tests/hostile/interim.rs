@@ -1,4 +1,4 @@
-//! What servers say before their answers, and requests that wait for it.
+//! Interim responses of servers, and requests that wait for them.
 
 use std::{
     io::{Read, Write},
@@ -13,11 +13,11 @@ use crate::{
     support::{LONG, Running, Setup},
 };
 
-/// How long a body waits for a server that says nothing, but for what timers are early.
+/// How long a body waits for a silent server, allowing for timers that are early.
 const SECOND: Duration = Duration::from_millis(900);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// What comes up to an empty line.
+/// Reads up to an empty line.
 fn head(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -34,7 +34,7 @@ fn expecting(url: &str, version: &str, rest: &str) -> String {
     format!("POST {url} HTTP/{version}\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n{rest}")
 }
 
-/// Tells the header of each request, answers it with this, and tells what comes of its body.
+/// Reports the header of each request, answers it with this, and reports what arrives of its body.
 fn says(first: &'static str, then: &'static str) -> Server<String> {
     Server::start(move |mut connection: Connection<String>| {
         let asked = head(&mut connection.stream);
@@ -67,7 +67,7 @@ fn a_body_that_is_not_wanted_stays_with_its_client() {
         assert!(found.starts_with(&format!("HTTP/1.1 {}", &refusal[..3])), "{found}");
         assert!(found.to_ascii_lowercase().contains("connection: close\r\n"), "{found}");
         client.read_exact(&mut [0; 2]).unwrap();
-        // The client may send the body all the same: it is thrown away.
+        // The client may send the body all the same: it is discarded.
         client.write_all(b"abc").unwrap();
         assert!(is_closed(&mut client));
         assert_eq!(server.told(), "");
@@ -92,7 +92,7 @@ fn a_body_whose_answer_is_none_leaves_no_connection_to_its_server() {
     gateway.quiet();
 }
 
-/// A body that its client sends when it is asked for it, to a server that says this first: how long the client waits for that.
+/// Sends a body when it is requested by a server that first sends this; returns how long the client waited for that.
 fn asked_for_after(gateway: &Running, first: &'static str) -> Duration {
     let server = says(first, OK);
     let mut client = gateway.connect();
@@ -111,7 +111,7 @@ fn asked_for_after(gateway: &Running, first: &'static str) -> Duration {
 
 #[test]
 fn a_body_that_is_wanted_is_asked_for() {
-    // Without the server's word it would be asked for after a second each time; a busy machine may take as long once.
+    // Without the server's response it would be requested after a second each time; a busy machine may take as long once.
     let gateway = Setup::default().start();
     let waited = || asked_for_after(&gateway, "HTTP/1.1 100 Continue\r\n\r\n");
     assert!((0..20).any(|_| waited() < SECOND), "it is asked for although the server says nothing");
@@ -122,7 +122,7 @@ fn a_server_that_does_not_say_that_it_wants_a_body_gets_it_after_a_while() {
     let gateway = Setup::default().start();
     let waited = asked_for_after(&gateway, "");
     assert!(waited > SECOND, "{waited:?}");
-    // What HTTP/1.0 expects means nothing.
+    // HTTP/1.0 ignores `Expect`.
     let waited = || {
         let server = says("", OK);
         let began = Instant::now();
@@ -163,7 +163,7 @@ fn hints_come_before_the_answer() {
     assert_eq!(answer(&mut client).text(), "/before");
     assert_eq!(head(&mut client), "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
     assert_eq!(answer(&mut client).text(), "ok");
-    // HTTP/1.0 knows no interim responses.
+    // HTTP/1.0 has no interim responses.
     let mut client = gateway.connect();
     client.write_all(format!("GET {} HTTP/1.0\r\n\r\n", server.url("/")).as_bytes()).unwrap();
     assert!(head(&mut client).contains(" 200 OK\r\n"));
@@ -181,7 +181,7 @@ fn hints_without_end_are_not_kept_for_a_client_that_reads_nothing() {
     let mut client = gateway.connect();
     client.write_all(format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/")).as_bytes()).unwrap();
     server.told();
-    // All of it is hints, or not there, and then it is said that this was none.
+    // Hints are all that arrived, as far as they were kept, and then the answer is reported as missing.
     assert_eq!(answer(&mut client).status, 502);
     drop(client);
     gateway.quiet();

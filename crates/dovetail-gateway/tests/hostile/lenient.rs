@@ -1,4 +1,4 @@
-//! What is not as it should be and harms nobody: it is taken, and goes on as it should be.
+//! Harmless deviations: they are accepted and corrected when forwarded.
 
 use std::{
     io::{Read, Write},
@@ -26,7 +26,7 @@ fn characters_that_no_url_has_go_on_percent_encoded_or_as_they_came() {
         assert_eq!((found.status, found.text().as_str()), (200, target), "{path}");
         assert_eq!(server.told().unwrap().target, target);
     }
-    // Of these hyper's parser makes nothing, nor of bytes that are no UTF-8.
+    // hyper's parser rejects these, as well as bytes that are not UTF-8.
     for path in ["/<", "/>", "/`", "/?<", "/?>", "/?\""] {
         assert_eq!(gateway.get(&server.url(path)).status, 400, "{path}");
     }
@@ -60,7 +60,7 @@ fn blanks_before_colons_and_folded_lines_of_servers_are_mended() {
         assert!(head.contains(mended) && !head.contains(" :") && !head.contains("\n "), "{head}");
         assert!(!head.contains("\n\t"), "{head}");
     }
-    // What they say of the length counts.
+    // Their length fields count.
     let server = canned(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\nContent-Length : 1\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         false,
@@ -75,7 +75,7 @@ fn blanks_before_colons_and_folded_lines_of_servers_are_mended() {
 fn identity_is_no_coding() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity\r\n";
     for (rest, closes, text, is_whole) in [
-        // Its server does not close the connection, and says more than it should.
+        // The server does not close the connection, and sends more than it should.
         ("Content-Length: 3\r\n\r\nabcHTTP/1.1 200 OK", false, "abc", true),
         ("Content-Length: 3\r\n\r\nabc", true, "abc", true),
         ("Content-Length: 0\r\n\r\n", false, "", true),
@@ -104,7 +104,7 @@ fn connections_of_http_1_0_stay_if_they_are_asked_to() {
         assert_eq!(found.text(), format!("/{n}"));
         assert_eq!(found.field("connection"), Some("keep-alive"), "{found:?}");
     }
-    // Not asked to.
+    // Not requested.
     client.write_all(format!("GET {} HTTP/1.0\r\n\r\n", server.url("/last")).as_bytes()).unwrap();
     assert_eq!(answer(&mut client).text(), "/last");
     assert!(is_closed(&mut client));
@@ -125,7 +125,7 @@ fn connections_of_http_1_0_stay_if_they_are_asked_to() {
 
 #[test]
 fn an_answer_in_pieces_of_any_length_comes_whole() {
-    // They fill windows in part only: what waited for more than can come would wait for ever.
+    // They fill windows only partly: waiting for more than can arrive would last forever.
     let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
     for piece in [7, 100, 1_000, 1_449, 20_000] {
         let length = 2_000 * piece.min(100);
@@ -137,7 +137,7 @@ fn an_answer_in_pieces_of_any_length_comes_whole() {
                 let bytes: Vec<_> = (at..length.min(at + piece)).map(|at| at as u8).collect();
                 connection.stream.write_all(&bytes).unwrap();
             }
-            // What is still to come after the last is not known to be nothing.
+            // It is not known that nothing follows the last one.
             drop(connection.stream.read(&mut [0]));
         });
         let found = gateway.get(&server.url("/"));
@@ -166,7 +166,7 @@ fn what_came_of_a_long_answer_is_passed_on_while_its_server_pauses() {
     write!(client, "GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/")).unwrap();
     let mut came = 0;
     for at in 1..=parts {
-        // Its server sends no more until the client has all of this.
+        // The server sends no more until the client has all of this.
         while came < at * part {
             let mut bytes = [0; 8192];
             let count = client.read(&mut bytes).unwrap();

@@ -1,4 +1,4 @@
-//! A gateway's reloads and its end, under load.
+//! Reloads and the end of a gateway under load.
 
 use std::{
     io::{Read, Write},
@@ -22,10 +22,10 @@ use crate::{
     support::{Setup, get},
 };
 
-/// What a long answer has, in bytes: more than the kernel keeps of it for a client that does not read.
+/// Length of a long answer in bytes: more than the kernel buffers for a client that does not read.
 const LENGTH: usize = 24_000_000;
 
-/// Answers each request with a long answer, the second half of which comes when it is let.
+/// Answers each request with a long answer, whose second half is sent when allowed.
 fn long() -> (Server<()>, Sender<()>) {
     let (lets, waits) = mpsc::channel();
     let waits = Mutex::new(waits);
@@ -56,7 +56,7 @@ fn what_is_in_flight_is_answered_before_the_end() {
     };
     let mut waiting: Vec<TcpStream> = (0..20).map(|_| ask(server.url("/"))).collect();
     (0..20).for_each(|_| drop(server.told()));
-    // These read nothing before the gateway is told to end.
+    // These read nothing before the gateway is told to drain.
     let mut slow: Vec<TcpStream> = (0..4).map(|_| ask(bulk.url("/"))).collect();
     (0..4).for_each(|_| {
         bulk.told();
@@ -141,7 +141,7 @@ fn a_reload_drops_nothing() {
         assert_eq!((found.status, found.body.len(), found.is_whole), (200, LENGTH, true));
     }
     gateway.quiet();
-    // What it says counts from then on.
+    // The new configuration applies from then on.
     gateway.tell(Control::Reload(Box::new(Setup::access("clients = [\"10.0.0.0/8\"]").config())));
     assert_eq!(gateway.get(&server.url("/")).status, 403);
 }

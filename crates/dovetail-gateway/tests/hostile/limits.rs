@@ -1,4 +1,4 @@
-//! What one client can take of a gateway, over HTTP/1.1 and over HTTP/2.
+//! Limits on what a client can take of a gateway, over HTTP/1.1 and over HTTP/2.
 
 use std::{future::Future, io::Write, net::SocketAddr, time::Duration};
 
@@ -50,7 +50,7 @@ fn connections_by_client_and_in_all() {
     refused([127, 0, 0, 1]);
     clients.extend((4..=5).map(|count| connect([127, 0, 0, 2], count)));
     refused([127, 0, 0, 3]);
-    // Those that are in are served, and who leaves makes room.
+    // Connected clients are served, and one that leaves makes room.
     for mut client in clients {
         client.write_all(get(&server.url("/")).as_bytes()).unwrap();
         assert_eq!(answer(&mut client).status, 200);
@@ -104,7 +104,7 @@ fn requests_by_user() {
     gateway.quiet();
 }
 
-/// While it is opened; then it is a connection.
+/// While it is being opened; after that it is a connection.
 #[test]
 fn a_tunnel_that_is_opened_is_a_request_too() {
     let ((server, lets), other) = (held(OK), echo());
@@ -144,7 +144,7 @@ fn requests_over_http2() {
         body.send_data("abc".into(), false).unwrap();
         body.send_data("def".into(), true).unwrap();
         assert_eq!(answer.await.unwrap().status(), 200);
-        // A body where there mostly is none comes through as well.
+        // A body where there is usually none is forwarded as well.
         let (answer, mut body) = sender.send_request(request("GET", &server.url("/odd")), false).unwrap();
         body.send_data("abc".into(), true).unwrap();
         assert_eq!(answer.await.unwrap().status(), 200);
@@ -152,7 +152,7 @@ fn requests_over_http2() {
             let (answer, _) = sender.send_request(request("GET", uri), true).unwrap();
             assert_eq!(answer.await.map(|answer| answer.status().as_u16()).unwrap_or(status), status, "{uri}");
         }
-        // What only OPTIONS asks for, and a port that is none.
+        // A target only for OPTIONS, and an invalid port.
         let uri = |authority: String, path| {
             http::Uri::builder().scheme("http").authority(authority).path_and_query(path).build().unwrap()
         };
@@ -202,7 +202,7 @@ fn streams_at_once_are_a_hundred() {
     run(async {
         let url = server.url("/");
         let mut sender = http2(gateway.address).await;
-        // When this is answered the settings are there.
+        // Once this is answered, the settings have arrived.
         lets.send(()).unwrap();
         let (answer, _) = sender.send_request(request("GET", &url), true).unwrap();
         assert_eq!(answer.await.unwrap().status(), 200);

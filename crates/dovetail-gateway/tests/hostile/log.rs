@@ -1,4 +1,4 @@
-//! What the access log says of requests and tunnels.
+//! Lines of the access log for requests and tunnels.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ fn a_line_of_json_has_the_class_and_what_went_up() {
         let parts = line["spent"].as_object().unwrap();
         let spent: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
         assert!(parts.len() == 7 && spent > 0.0, "{line}");
-        // It was read and checked before it had a place, and each part is rounded.
+        // It was read and checked before it was queued, and each part is rounded.
         assert!(spent <= line["took_s"].as_f64().unwrap() + 1e-5, "{line}");
     }
 }

@@ -1,7 +1,7 @@
-//! A gateway from outside, as hostile clients, servers and name servers meet it.
+//! Tests a gateway from outside, with hostile clients, servers and name servers.
 //!
-//! Every test runs a gateway of its own and speaks to it in raw bytes. Requests that servers get are read by a parser of the
-//! tests' own that takes nothing but what RFC 9112 writes. After each test all that was under way has to be over.
+//! Every test runs a gateway of its own and sends it raw bytes. Requests received by servers are parsed by the tests' own
+//! parser, which accepts only what RFC 9112 prescribes. After each test nothing may be in flight.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,4 @@
-//! What hostile load costs of memory: each at a gateway in a process of its own, whose memory is all that is measured. Figures are
-//! printed:
+//! Memory use under hostile load, with each gateway in a process of its own whose memory is measured. Figures are printed:
 //!
 //! ```console
 //! $ cargo test --release -p dovetail-gateway --test hostile memory -- --nocapture --test-threads 1
@@ -21,14 +20,14 @@ use crate::{
     support::{LONG, Setup, connect_from, get},
 };
 
-/// What a gateway in a process of its own has beyond what all have.
+/// The configuration of a gateway in a process of its own, beyond the common one.
 const GATEWAY: &str = "DOVETAIL_TEST_MEMORY";
-/// How long an attack goes on.
+/// Duration of an attack.
 const ATTACK: Duration = Duration::from_secs(4);
-/// Attackers at once.
+/// Number of concurrent attackers.
 const CONNECTIONS: usize = 10;
 
-/// A gateway that says where it listens, and what it counts for each line that it reads.
+/// A gateway that prints its address, and its counts for each line of input.
 #[test]
 fn the_gateway() {
     let Ok(rest) = env::var(GATEWAY) else { return };
@@ -41,7 +40,7 @@ fn the_gateway() {
     }
 }
 
-/// A gateway in a process of its own, and the memory that it takes.
+/// A gateway in a process of its own, and its memory.
 struct Apart {
     child: Child,
     ask: ChildStdin,
@@ -64,7 +63,7 @@ impl Apart {
         apart
     }
 
-    /// The rest of the next line that begins so.
+    /// The rest of the next line with this prefix.
     fn line(&mut self, begins: &str) -> String {
         loop {
             let mut line = String::new();
@@ -75,7 +74,7 @@ impl Apart {
         }
     }
 
-    /// Requests, what is watched, connections.
+    /// Counts of requests, watched entries and connections.
     fn counts(&mut self) -> [usize; 3] {
         writeln!(self.ask).unwrap();
         let line = self.line("there ");
@@ -88,7 +87,7 @@ impl Apart {
         status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
     }
 
-    /// The most memory while this goes on, beyond what there was before.
+    /// The maximum memory while this runs, relative to before.
     fn most_during<T: Send>(&self, work: impl FnOnce() -> T + Send) -> (u64, T) {
         let before = self.resident_bytes();
         thread::scope(|scope| {
@@ -102,7 +101,7 @@ impl Apart {
         })
     }
 
-    /// It serves others, and nothing is left.
+    /// Checks that it serves others, and that nothing is left.
     fn serves_and_is_quiet(&mut self) {
         let server = strict_server();
         let mut stream = connect_from([127, 0, 9, 9], self.at);
@@ -124,17 +123,17 @@ impl Drop for Apart {
     }
 }
 
-/// May this process, and those that it starts, open so many files?
+/// Whether this process, and those that it starts, may open this many files.
 fn may_open(files: usize) -> bool {
     let set = |limits: String| {
         let to = [format!("--pid={}", process::id()), format!("--nofile={limits}")];
         Command::new("prlimit").args(to).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     };
-    // The hard limit is left as it is where that will do.
+    // The hard limit is left as it is if that suffices.
     set(format!("{files}:")) || set(format!("{files}:{files}"))
 }
 
-/// A frame of HTTP/2 (RFC 9113, section 4.1).
+/// An HTTP/2 frame (RFC 9113, section 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
@@ -151,7 +150,7 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// A client's preface, with windows as long as they may be.
+/// A client's preface, with maximum windows.
 fn preface() -> Vec<u8> {
     let longest: u32 = (1 << 31) - 1;
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
@@ -161,14 +160,14 @@ fn preface() -> Vec<u8> {
     bytes
 }
 
-/// Fields of a GET (RFC 7541): indexed, but for the authority.
+/// Fields of a GET (RFC 7541): indexed, except the authority.
 fn fields(authority: &str) -> Vec<u8> {
     let mut block = vec![0x82, 0x86, 0x84, 0x01, u8::try_from(authority.len()).unwrap()];
     block.extend_from_slice(authority.as_bytes());
     block
 }
 
-/// Attackers who connect again whenever they are thrown out. What all of them came to.
+/// Attackers who reconnect whenever they are disconnected. Returns the sum over all of them.
 fn attack(at: SocketAddr, one: impl Fn(TcpStream, Instant) -> u64 + Sync) -> (u64, u64) {
     let ends = Instant::now() + ATTACK;
     let of_one = |number: usize| {
@@ -187,7 +186,7 @@ fn attack(at: SocketAddr, one: impl Fn(TcpStream, Instant) -> u64 + Sync) -> (u6
     (all.iter().map(|(done, _)| done).sum(), all.iter().map(|(_, connections)| connections).sum())
 }
 
-/// Reads what comes, and throws it away.
+/// Reads and discards.
 fn swallow(stream: &TcpStream) {
     let mut stream = stream.try_clone().unwrap();
     thread::spawn(move || drop(io::copy(&mut stream, &mut io::sink())));
@@ -312,7 +311,7 @@ fn a_thousand_responses_that_nobody_reads_take_little() {
 
 #[test]
 fn twenty_thousand_idle_connections_take_little() {
-    // As many as this machine permits: the gateway keeps a file for each one's server.
+    // As many as this machine permits: the gateway needs a file for each one's server too.
     let Some(idle) = [20_000, 9_500].into_iter().find(|idle| may_open(2 * idle + 500)) else {
         return dovetail_skip::skipped("this process may not open so many files");
     };

@@ -1,4 +1,4 @@
-//! The proxy auto-configuration file, as a JavaScript engine evaluates it, and what a configuration cannot write into it.
+//! The proxy auto-configuration file, evaluated by a JavaScript engine, and that no configuration can break it.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ use crate::{
     support::{Running, Setup},
 };
 
-/// The file at this path, as asked for under this name.
+/// The file at this path, requested under this host name.
 fn file(gateway: &Running, path: &str, host: &str) -> String {
     let found = gateway.ask(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
     assert_eq!(found.status, 200, "{found:?}");
@@ -23,9 +23,9 @@ fn file(gateway: &Running, path: &str, host: &str) -> String {
     found.text()
 }
 
-/// What a file says of URLs, in an engine that gives it none of a browser's functions. None if there is no engine.
+/// The file's results for URLs, in an engine without a browser's functions. `None` if there is no engine.
 fn evaluated(file: &str, urls: &[&str]) -> Option<Vec<String>> {
-    // As browsers do: strict about nothing, a name or an address without brackets for a host.
+    // As browsers do: in sloppy mode, with the host as a name or an address without brackets.
     let script = "const [file, urls] = JSON.parse(require('fs').readFileSync(0, 'utf8'));\
         const context = require('vm').createContext(Object.create(null));\
         require('vm').runInContext(file, context);\
@@ -43,7 +43,7 @@ fn evaluated(file: &str, urls: &[&str]) -> Option<Vec<String>> {
     Some(serde_json::from_slice(&said.stdout).unwrap())
 }
 
-/// Each URL with what is said of it.
+/// Checks the result for each URL.
 fn judged(file: &str, table: &[(&str, &str)]) {
     let urls: Vec<_> = table.iter().map(|(url, _)| *url).collect();
     let Some(said) = evaluated(file, &urls) else { return };
@@ -129,7 +129,7 @@ fn those_who_may_not_use_the_gateway_get_no_file_and_names_are_not_asked_for() {
         std::io::Write::write_all(&mut client, b"GET /wpad.dat HTTP/1.0\r\n\r\n").unwrap();
         crate::answer::answer(&mut client).status
     };
-    // A browser that looks for a proxy knows no password for it yet.
+    // A browser looking for a proxy knows no password for it yet.
     assert_eq!((ask([127, 2, 0, 1]), ask([127, 1, 0, 1])), (403, 200));
     gateway.quiet();
 }
@@ -175,7 +175,7 @@ fn names_with_script_in_them_are_none() {
 }
 
 proptest! {
-    /// Whatever is taken for a name has nothing in it that means something to JavaScript.
+    /// Any accepted name is free of characters with a meaning in JavaScript.
     #[test]
     fn what_is_taken_is_plain(name in "[a-zA-Z0-9.:/\\[\\]\"'\\\\;<>{}() \\n\u{2028}-]{1,20}") {
         let is_plain = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._:/[]".contains(letter));

@@ -1,4 +1,4 @@
-//! The gateway's own pages: who gets them, under which names, and that nothing else is reached by asking for them.
+//! The gateway's own pages: who gets them, under which names, and that they give access to nothing else.
 
 use std::{fs, io::Write, path::PathBuf, process};
 
@@ -12,7 +12,7 @@ use crate::{
     support::{Running, Setup, get},
 };
 
-/// With a name for its pages, and name servers that nobody answers at.
+/// With a name for its pages, and name servers that do not answer.
 fn named() -> Setup {
     let proxy = "nameservers = [\"127.9.9.9:9\"]".into();
     Setup { proxy, ..Setup::rest("[pages]\nhost = \"gateway.home\"\n[timeouts]\nresolve = \"200ms\"") }
@@ -22,7 +22,7 @@ fn line(line: &str, host: &str) -> String {
     format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
 }
 
-/// A file of names and passwords that goes with its test.
+/// A file of names and passwords that is removed after its test.
 pub struct Passwords(PathBuf);
 
 impl Passwords {
@@ -81,7 +81,7 @@ fn pages_are_only_read() {
             assert_eq!((found.status, found.field("allow")), (405, Some("GET, HEAD")), "{method} {target}");
         }
     }
-    // What follows a body that nobody reads is not taken for a request.
+    // What follows an unread body is not taken for a request.
     let body = "GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut client = gateway.connect();
     let length = body.len();
@@ -115,18 +115,19 @@ fn no_page_is_a_way_to_anywhere() {
     let server = strict_server();
     let gateway = named().start();
     let own = gateway.address;
-    // What is not the gateway's name and port goes where it leads: to no name server, and to what is allowed.
+    // Anything but the gateway's name and port is forwarded as usual: here to a name server that does not answer, and to what
+    // is allowed.
     for target in ["http://gateway.home:8080/", "http://x.gateway.home/", "http://gateway.homer/"] {
         assert!(matches!(gateway.get(target).status, 502 | 504), "{target}");
     }
     assert_eq!(gateway.ask(format!("CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n")).status, 403);
     assert_eq!(gateway.get(&server.url("/other")).text(), "/other");
-    // `Host` is not where a request goes.
+    // `Host` does not determine where a request goes.
     let found = gateway.ask(line("GET /", &server.address.to_string()));
     assert!(found.text().contains("The gateway dovetail"), "{found:?}");
     let found = gateway.ask(line(&format!("GET {}", server.url("/own")), "gateway.home"));
     assert_eq!(found.text(), "/own");
-    // Nor does a request go round through the gateway's own port, though loopback may be reached here.
+    // Nor can a request loop through the gateway's own port, although loopback is allowed here.
     for target in ["/".to_owned(), "http://gateway.home/".into(), format!("http://{own}/")] {
         let request = format!("GET {target} HTTP/1.1\r\nHost: {own}\r\nVia: 1.1 dovetail\r\nConnection: close\r\n\r\n");
         assert_eq!(gateway.ask(request).status, 508, "{target}");

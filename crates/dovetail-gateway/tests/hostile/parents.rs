@@ -1,4 +1,4 @@
-//! Parent proxies: as they should be, dead, silent, and talking nonsense.
+//! Parent proxies: well-behaved, dead, silent, and sending garbage.
 
 use std::{
     io::{Read, Write},
@@ -14,7 +14,7 @@ use crate::{
     support::{Running, Setup, get},
 };
 
-/// A parent with these keys besides its name and its port.
+/// A parent with additional keys besides its name and its port.
 pub fn parent(name: &str, port: u16, keys: &str) -> String {
     format!("[[parent]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n{keys}\n")
 }
@@ -28,7 +28,7 @@ pub fn dead() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// A parent that answers everything with these bytes, and tells what it read.
+/// A parent that answers everything with these bytes, and reports what it read.
 fn says(bytes: impl Into<Vec<u8>>) -> Server<String> {
     let bytes = bytes.into();
     Server::start(move |mut connection| {
@@ -63,7 +63,7 @@ fn a_parent_is_told_the_whole_target_and_who_asks() {
     let file = password("open sesame\n");
     let keys = format!("user = \"school\"\npassword_file = \"{}\"", file.display());
     let gateway = with(&parent("up", asked.address.port(), &keys)).start();
-    // Names are the parent's to resolve: there is no name server here.
+    // Names are resolved by the parent: there is no name server here.
     for _ in 0..2 {
         let found = gateway.ask(
             "GET http://Somewhere.example:8080/a?b HTTP/1.1\r\nHost: elsewhere.example\r\nProxy-Authorization: Basic eDp5\r\nConnection: close\r\n\r\n",
@@ -72,7 +72,7 @@ fn a_parent_is_told_the_whole_target_and_who_asks() {
         assert_eq!((found.status, found.text().as_str()), (200, "http://Somewhere.example:8080/a?b"));
         assert_eq!(message.field("host"), Some("Somewhere.example:8080"));
         assert_eq!(message.field("via"), Some("1.1 child"));
-        // The gateway's, and not its client's.
+        // The gateway's credentials, not its client's.
         assert_eq!(message.field("proxy-authorization"), Some("Basic c2Nob29sOm9wZW4gc2VzYW1l"));
     }
     gateway.quiet();
@@ -103,7 +103,7 @@ fn a_chain_of_gateways_carries_requests_and_tunnels_and_sees_a_circle() {
     tunnel.write_all(b"GET /within HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     assert_eq!(answer(&mut tunnel).text(), "/within");
     drop(tunnel);
-    // Each has the next for its parent.
+    // Each has the next as its parent.
     let port = dead();
     let first =
         setup(&format!("name = \"a\"\nredirect = [\"127.0.0.1:{port}\"]"), parent("b", middle.address.port(), ""));
@@ -174,13 +174,13 @@ fn a_parent_resolves_no_name_of_its_own_network_for_a_client() {
 fn another_parent_or_the_server_itself_takes_over_from_a_dead_one() {
     let (server, up) = (strict_server(), strict_proxy());
     let first = |keys: &str| parent("first", dead(), keys);
-    // Another.
+    // Another parent.
     let gateway = with(&(first("") + &parent("second", up.address.port(), ""))).start();
     for _ in 0..3 {
         assert_eq!(gateway.get(&server.url("/a")).text(), server.url("/a"));
     }
     gateway.quiet();
-    // None, and no leave to go directly.
+    // No other, and no permission to go directly.
     let gateway = with(&(first("") + &parent("second", dead(), "direct = true"))).start();
     let found = gateway.get(&server.url("/b"));
     assert_eq!(found.status, 502);

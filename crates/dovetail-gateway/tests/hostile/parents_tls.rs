@@ -1,4 +1,4 @@
-//! Parent proxies by TLS: as they should be, and pretending, stalling, and breaking off.
+//! Parent proxies over TLS: well-behaved, pretending, stalling, and aborting.
 
 use std::{
     io::{Read, Write},
@@ -22,17 +22,17 @@ use crate::{
     tls::{Files, by_tls},
 };
 
-/// The keys of a parent that has this certificate.
+/// The keys of a parent with this certificate.
 fn by(files: &Files) -> String {
     format!("tls = true\ntls_name = \"gateway.test\"\nca_file = \"{}\"", files.certificate().display())
 }
 
-/// A gateway that has this parent and no other.
+/// A gateway with this parent and no other.
 fn child(port: u16, keys: &str) -> Setup {
     with(&parent("up", port, keys))
 }
 
-/// A parent with this certificate that does this once there is TLS.
+/// A parent with this certificate that does this after the TLS handshake.
 pub fn sealed<T: Send + 'static>(
     files: &Files,
     protocols: &[&str],
@@ -63,7 +63,7 @@ pub fn head(stream: &mut impl Read) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-/// Writes, and says that nothing more comes.
+/// Writes, and closes the session if `ends`.
 pub fn says(stream: &mut StreamOwned<ServerConnection, TcpStream>, bytes: &[u8], ends: bool) {
     stream.write_all(bytes).ok();
     if ends {
@@ -105,7 +105,7 @@ fn requests_uploads_and_tunnels_go_to_a_parent_by_tls() {
         sending.join().unwrap();
         assert!(came == sent, "{length} bytes are others");
     }
-    // The client ends, the server is told, and answers the rest.
+    // The client closes its side, and the server notices that and answers the rest.
     tunnel.write_all(b"last").unwrap();
     tunnel.shutdown(std::net::Shutdown::Write).unwrap();
     let mut rest = Vec::new();
@@ -127,7 +127,7 @@ fn a_long_response_by_tls_comes_whole_whatever_its_framing() {
         says(stream, &[format!("HTTP/1.1 200 OK\r\n{known}\r\n").as_bytes(), &body].concat(), true);
         asked
     });
-    // Wide windows, and such as are shorter than a record.
+    // Wide windows, and windows shorter than a record.
     for bps in [1e9, 20e6] {
         let mut config = child(up.address.port(), &by(&files)).config();
         config.downlink.rate = Rate::from_bps(bps).unwrap();
@@ -148,7 +148,7 @@ fn a_long_response_by_tls_comes_whole_whatever_its_framing() {
     }
 }
 
-/// How the gateway answers a request and a tunnel through this parent, and what the page says.
+/// The gateway's answers to a request and a tunnel through this parent, and the text of the page.
 fn refused(gateway: &Running) -> (u16, String) {
     let found = gateway.get("http://a.example/");
     let (tunnel, _) = connect(gateway, "a.example:443");
@@ -160,7 +160,7 @@ fn refused(gateway: &Running) -> (u16, String) {
 #[test]
 fn a_parent_that_cannot_prove_who_it_is_gets_nothing() {
     let (files, others) = (Files::new("parent-name"), Files::new("parent-others"));
-    // What arrives on a connection in spite of all.
+    // What arrives on a connection nevertheless.
     let up = sealed(&files, &["http/1.1"], head);
     let port = up.address.port();
     let plain = strict_proxy();
@@ -169,7 +169,7 @@ fn a_parent_that_cannot_prove_who_it_is_gets_nothing() {
     for (port, keys, words) in [
         (port, format!("tls = true\ntls_name = \"other.test\"\nca_file = \"{}\"", file(&files)), "not valid for name"),
         (port, format!("tls = true\ntls_name = \"127.0.0.2\"\nca_file = \"{}\"", file(&files)), "not valid for name"),
-        // Signed by itself, which is in no list.
+        // Self-signed, which is in no list.
         (port, by(&others), "invalid peer certificate"),
         (port, "tls = true".to_owned(), "invalid peer certificate"),
         (plain.address.port(), by(&files), "TLS is refused"),
@@ -181,7 +181,7 @@ fn a_parent_that_cannot_prove_who_it_is_gets_nothing() {
     }
     assert!(up.rest().iter().all(String::is_empty), "it was told something");
     assert!(plain.rest().iter().all(Result::is_err), "it was asked in clear");
-    // The address is the name where no other is set.
+    // The address is the name if no other is set.
     let keys = format!("tls = true\nca_file = \"{}\"", file(&files));
     let gateway = child(port, &keys).start();
     drop(gateway.get("http://a.example/"));
@@ -211,7 +211,7 @@ fn a_parent_that_stalls_resets_or_ends_in_its_handshake_is_left() {
         drop(connection.stream.read(&mut [0; 16]));
         reset(connection.stream);
     });
-    // The beginning of a record that never comes to its end.
+    // The beginning of a record that is never completed.
     let half: Server<()> = Server::start(|mut connection| {
         connection.stream.write_all(&[22, 3, 3, 64, 0, 2]).unwrap();
         while connection.stream.read(&mut [0; 1024]).is_ok_and(|came| came > 0) {}
@@ -227,7 +227,7 @@ fn a_parent_that_stalls_resets_or_ends_in_its_handshake_is_left() {
     ] {
         let gateway = with(&format!("{}{short}", parent("up", port, &by(&files)))).start();
         assert_eq!(refused(&gateway).0, status);
-        // Another way is taken where there is leave.
+        // Another way is used if that is permitted.
         let keys = format!("{}\ndirect = true", by(&files));
         let gateway = with(&format!("{}{short}", parent("up", port, &keys))).start();
         assert_eq!(gateway.get(&server.url("/d")).text(), "/d");
@@ -239,7 +239,7 @@ fn a_parent_that_stalls_resets_or_ends_in_its_handshake_is_left() {
 fn a_response_that_is_cut_off_within_tls_is_not_taken_for_a_whole_one() {
     let files = Files::new("parent-cut");
     let up = sealed(&files, &[], |stream| {
-        // Neither a length nor TLS's own end.
+        // Neither a length nor a TLS close.
         let is_ended = head(stream).contains("/whole");
         says(stream, b"HTTP/1.1 200 OK\r\n\r\nsome of it", is_ended);
     });
@@ -280,7 +280,7 @@ fn what_follows_the_answer_for_a_tunnel_by_tls_is_the_tunnel_s() {
     drop(tunnel);
     assert!(up.told().starts_with("CONNECT a.example:443 HTTP/1.1\r\n"));
     gateway.quiet();
-    // The parent refuses, and is too long about it.
+    // The parent refuses, at too great a length.
     for (said, status) in [
         ("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n".to_owned(), 502),
         ("HTTP/1.1 403 No\r\n\r\n".to_owned(), 403),
@@ -303,7 +303,7 @@ fn bytes_in_a_tunnel_that_are_not_what_was_sealed_end_it() {
         head(stream);
         says(stream, b"HTTP/1.1 200 OK\r\n\r\nhello", false);
         drop(stream.read(&mut [0; 5]));
-        // Behind TLS's back: a record of rubbish.
+        // Below the TLS layer: a garbage record.
         let mut record = vec![23, 3, 3, 0, 40];
         record.extend([7; 40]);
         stream.sock.write_all(&record).unwrap();

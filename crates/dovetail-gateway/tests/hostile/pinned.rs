@@ -1,10 +1,10 @@
-//! Credentials that are for a connection: what comes next on it would be taken for the same user's.
+//! Credentials for a connection: a later request on it would be taken for the same user's.
 
 use std::io::Write;
 
 use crate::{answer::answer_to, server::Server, strict, support::Setup};
 
-/// A server that answers with the number of the connection, and asks for Negotiate where nothing is said.
+/// A server that answers with the number of the connection, and requests Negotiate if there are no credentials.
 fn numbered(asks: bool) -> Server<()> {
     Server::start(move |mut connection| {
         while let Ok(Some(message)) = strict::request(&mut connection.stream) {
@@ -22,7 +22,7 @@ fn numbered(asks: bool) -> Server<()> {
     })
 }
 
-/// Which connection to the server answers a client's requests, in turn; each client has a connection of its own.
+/// Which connection to the server answers a client's requests, in order; each client has a connection of its own.
 fn answering(server: &Server<()>, requests: &[(usize, &str)]) -> Vec<String> {
     let gateway = Setup::default().start();
     let url = server.url("/");

@@ -1,4 +1,4 @@
-//! What another configuration changes while the gateway runs.
+//! What a reload changes while the gateway runs.
 
 use std::{
     fs,
@@ -66,7 +66,7 @@ fn a_password_file_that_cannot_be_read_opens_no_door() {
     assert_eq!(gateway.get(&url).status, 407, "the helper asks as before");
 }
 
-/// A new folder for logs.
+/// A new directory for logs.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("dovetail-reload-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -97,7 +97,7 @@ fn the_log_goes_where_and_as_the_new_file_says_or_stays() {
     assert!(logged("two", "/b").starts_with('{'));
     reload(&gateway, &log("two", "squid"));
     assert!(logged("two", "/c").contains("TCP_MISS/200"));
-    // Nowhere to write: it goes on as it was.
+    // It cannot be written, so the log stays as it was.
     reload(&gateway, &log("no/such/folder", "json"));
     assert!(logged("two", "/d").contains("TCP_MISS/200"));
     reload(&gateway, &Setup::default());
@@ -135,7 +135,7 @@ fn probes_go_where_the_new_file_says() {
     assert_eq!(begins, last + 1, "the first that goes there");
     gateway.tell(Control::Reload(Box::new(Setup::default().config())));
     gateway.look();
-    // Whatever came before.
+    // Discards earlier packets.
     second.set_nonblocking(true).unwrap();
     while second.recv_from(&mut [0; 64]).is_ok() {}
     second.set_nonblocking(false).unwrap();

@@ -1,5 +1,4 @@
-//! Servers that answer what is no answer: the client sees that, no other client sees anything of it, and the connection is
-//! not used again.
+//! Servers that send invalid answers: their client notices, other clients see nothing of it, and the connection is not reused.
 
 use std::io::Write;
 
@@ -10,8 +9,8 @@ use crate::{
     support::{Setup, get},
 };
 
-/// Answers the first request of the first connection with these bytes, and the others properly. Tells on which connection
-/// each came.
+/// Answers the first request of the first connection with these bytes, and others properly. Reports on which connection each
+/// arrived.
 fn first_is_wrong(bytes: impl Into<Vec<u8>>) -> Server<usize> {
     let bytes = bytes.into();
     Server::start(move |mut connection| {
@@ -36,7 +35,7 @@ fn what_follows_an_answer_is_nobodys() {
         let gateway = Setup::default().start();
         let mut client = gateway.connect();
         let url = server.url("/second");
-        // The second request is there before the first is answered: it is sent on as soon as that can be.
+        // The second request arrives before the first is answered: it is sent on as soon as possible.
         let request = format!("GET {url} HTTP/1.1\r\nHost: x\r\n\r\n");
         client.write_all(request.repeat(2).as_bytes()).unwrap();
         assert_eq!(answer(&mut client).text(), "first");
@@ -145,7 +144,7 @@ fn what_breaks_off_is_seen_to_break_off() {
         assert!(broken.status == 200 && !broken.is_whole || broken.status == 502, "{bytes:?}: {broken:?}");
         gateway.quiet();
         assert_eq!(gateway.look().pooled, 0, "{bytes:?}");
-        // The gateway goes on.
+        // The gateway continues.
         let fine = canned("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false);
         assert_eq!(gateway.get(&fine.url("/")).text(), "ok", "{bytes:?}");
     }

@@ -1,4 +1,4 @@
-//! What is said of requests that are wrong: a page, a line in the log, and a count.
+//! How invalid requests are reported: a page, a log line and a count.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::{
     support::{LONG, Running, Setup, connect_from},
 };
 
-/// A gateway with an access log and an admin's port.
+/// A gateway with an access log and an admin port.
 struct Logged {
     gateway: Running,
     log: PathBuf,
@@ -31,7 +31,7 @@ impl Logged {
         Self { gateway: Setup::rest(&rest).start(), log, admin }
     }
 
-    /// Waits for the log's next lines, of which there are so many in all.
+    /// Waits until the log has this many lines.
     fn lines(&self, count: usize) -> Vec<String> {
         let began = Instant::now();
         loop {
@@ -98,7 +98,7 @@ fn a_request_that_cannot_be_read_after_one_that_can_is_said_to_be_that() {
     let gateway = Setup::default().start();
     let mut client = gateway.connect();
     let url = server.url("/");
-    // One byte at a time, and the next in the same write.
+    // One byte at a time, and then the next request in the same write.
     for byte in format!("GET {url} HTTP/1.1\r\nHost: x\r\n\r").bytes() {
         client.write_all(&[byte]).unwrap();
     }

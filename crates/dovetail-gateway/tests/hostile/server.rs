@@ -1,4 +1,4 @@
-//! Servers that do what a test wants.
+//! Servers that do what a test requires.
 
 use std::{
     io::{Read, Write},
@@ -16,13 +16,13 @@ use crate::{
     support::LONG,
 };
 
-/// A server. What its connections tell comes here.
+/// A server; receives the reports of its connections.
 pub struct Server<T> {
     pub address: SocketAddr,
     told: Receiver<T>,
 }
 
-/// A connection to a server, the first being number 0.
+/// A connection to a server, numbered from 0.
 pub struct Connection<T> {
     pub stream: TcpStream,
     pub number: usize,
@@ -30,14 +30,14 @@ pub struct Connection<T> {
 }
 
 impl<T> Connection<T> {
-    /// Tells something, if somebody still listens.
+    /// Reports something, if the receiver still exists.
     pub fn tell(&self, what: T) {
         self.tell.send(what).ok();
     }
 }
 
 impl<T: Send + 'static> Server<T> {
-    /// Every connection gets a thread that does this.
+    /// Runs this for every connection, on a thread each.
     pub fn start(script: impl Fn(Connection<T>) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -55,12 +55,12 @@ impl<T: Send + 'static> Server<T> {
         Self { address, told }
     }
 
-    /// What a connection tells next. Waits for it.
+    /// Waits for the next report of a connection.
     pub fn told(&self) -> T {
         self.told.recv_timeout(LONG).unwrap()
     }
 
-    /// What was told and not looked at yet.
+    /// Reports that were not read yet.
     pub fn rest(&self) -> Vec<T> {
         self.told.try_iter().collect()
     }
@@ -71,18 +71,18 @@ impl<T: Send + 'static> Server<T> {
 }
 
 impl Message {
-    /// The value of a field, its name in small letters.
+    /// The value of a field; its name is in lower case.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A server that reads requests strictly, tells what it read, and answers each with its path.
+/// A server that parses requests strictly, reports what it read, and answers each with its path.
 pub fn strict_server() -> Server<Result<Message, String>> {
     strict_server_of(strict::request)
 }
 
-/// The same of requests as proxies get them.
+/// The same for requests to proxies.
 pub fn strict_proxy() -> Server<Result<Message, String>> {
     strict_server_of(|stream| strict::request_with(stream, |target| target.starts_with("http://")))
 }
@@ -125,7 +125,7 @@ pub fn canned(bytes: impl Into<Vec<u8>>, closes: bool) -> Server<Message> {
     })
 }
 
-/// A server that answers each request with these bytes when it is let, once for each message. Tells of each request.
+/// A server that answers each request with these bytes when allowed, once per message. Reports each request.
 pub fn held(bytes: impl Into<Vec<u8>>) -> (Server<Message>, Sender<()>) {
     let bytes = bytes.into();
     let (lets, waits) = mpsc::channel();
@@ -142,12 +142,12 @@ pub fn held(bytes: impl Into<Vec<u8>>) -> (Server<Message>, Sender<()>) {
     (server, lets)
 }
 
-/// Closes a connection such that the other side is told of an error.
+/// Closes a connection with a reset.
 pub fn reset(stream: TcpStream) {
     socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
-/// A server that sends back what it gets. Tells when a connection ends.
+/// A server that echoes. Reports when a connection ends.
 pub fn echo() -> Server<()> {
     Server::start(|mut connection| {
         let mut bytes = [0; 4096];

@@ -1,4 +1,4 @@
-//! Clients and servers that take their time.
+//! Slow clients and servers.
 
 use std::{
     env, fs,
@@ -26,7 +26,7 @@ use crate::{
 
 const TIMEOUTS: &str = "[timeouts]\nheader = \"400ms\"\nidle = \"900ms\"\nstalled = \"1s\"\nresponse = \"1s\"";
 
-/// Sends without end.
+/// Sends endlessly.
 fn endless() -> Server<()> {
     Server::start(|mut connection| {
         drop(strict::request(&mut connection.stream));
@@ -41,7 +41,7 @@ fn endless() -> Server<()> {
 #[test]
 fn a_header_that_comes_in_drops_is_not_waited_for() {
     let gateway = Setup::rest(TIMEOUTS).start();
-    // What may be HTTP/2 gets nothing more: the next byte would say that it is none.
+    // A prefix of HTTP/2 gets nothing more: the next byte would show that it is not HTTP/2.
     for (begin, has_more) in [("GET http://127.0.0.1/ HTTP/1.1\r\n", true), ("PRI * HTTP/2.0\r\n", false), ("", false)]
     {
         let mut client = gateway.connect();
@@ -72,7 +72,7 @@ fn a_connection_without_a_request_is_closed_later_than_a_header_that_does_not_en
     let began = Instant::now();
     assert!(is_closed(&mut client));
     assert!(began.elapsed() > Duration::from_millis(800), "{:?}", began.elapsed());
-    // While a request is under way there is no such time.
+    // While a request is in flight this timeout does not apply.
     let (server, lets) = held("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let gateway = Setup::rest("[timeouts]\nheader = \"50ms\"\nidle = \"50ms\"").start();
     let mut client = gateway.connect();
@@ -109,7 +109,7 @@ fn a_stream_whose_window_is_shut_gives_its_answer_up() {
         let mut sender = sender.ready().await.unwrap();
         let request = http::Request::get(server.url("/")).version(http::Version::HTTP_2).body(()).unwrap();
         let (answer, _) = sender.send_request(request, true).unwrap();
-        // The body is kept, and no window is given back for it.
+        // The body is kept, and none of its window is released.
         let body = answer.await.unwrap().into_body();
         tokio::time::timeout(LONG, ends).await.unwrap().unwrap();
         drop(body);
@@ -155,7 +155,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     gateway.quiet();
 }
 
-/// A connection of which so many bytes are read and no more.
+/// A connection of which only this many bytes are read.
 struct Deaf(tokio::net::TcpStream, usize);
 
 impl AsyncRead for Deaf {
@@ -189,8 +189,8 @@ impl AsyncWrite for Deaf {
 const STREAMS: usize = 100;
 const CONNECTIONS: usize = 3;
 
-/// What three connections of a hundred streams hold whose clients take nothing: in a process of its own, whose memory is
-/// this test's alone. Names in `DOVETAIL_TEST_HELD` whether windows are shut or sockets are not read.
+/// Memory held by three connections of a hundred streams whose clients take nothing: in a process of its own, so that its
+/// memory is only this test's. `DOVETAIL_TEST_HELD` selects whether windows are closed or sockets are not read.
 #[test]
 fn held_streams() {
     let Ok(window) = env::var("DOVETAIL_TEST_HELD") else { return };
@@ -227,7 +227,7 @@ fn held_streams() {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         println!("{held} bytes for {CONNECTIONS} connections of {STREAMS} streams");
-        // The servers' threads are among it, and what is not read is in parts of twice as much memory.
+        // This includes the servers' threads, and unread data is in parts that take twice as much memory.
         assert!(held < (CONNECTIONS as u64) * (10 << 20), "{held}");
     });
 }
@@ -256,7 +256,7 @@ fn a_stream_whose_whole_response_waits_for_its_window_gives_it_up() {
     let server = canned("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false);
     let gateway = Setup::rest(TIMEOUTS).start();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    // A response of the server's, and a page of the gateway's own.
+    // A server's response, and a page of the gateway's own.
     for url in [server.url("/"), "ftp://x/".into()] {
         runtime.block_on(async {
             let stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();

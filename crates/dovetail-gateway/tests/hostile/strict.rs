@@ -1,8 +1,8 @@
-//! A parser of requests that takes nothing but what RFC 9112 writes, and of two readings neither.
+//! A request parser that accepts only what RFC 9112 prescribes, and nothing ambiguous.
 
 use std::io::Read;
 
-/// A request as a server reads it.
+/// A request as parsed by a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     pub method: String,
@@ -11,7 +11,7 @@ pub struct Message {
     pub body: Vec<u8>,
 }
 
-/// The next request of a connection. `None` if the connection ended before it, an error for anything that is none.
+/// The next request of a connection. `None` if the connection ended before it, an error if it is invalid.
 pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
     let found = request_with(stream, |target| target.starts_with('/') || target == "*")?;
     match found.iter().flat_map(|message| &message.fields).find(|(name, _)| name == "proxy-authorization") {
@@ -20,7 +20,7 @@ pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
     }
 }
 
-/// The next request, whose target is to be such a one.
+/// The next request, whose target must satisfy `is_target`.
 pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) -> Result<Option<Message>, String> {
     let Some(first) = line(stream)? else { return Ok(None) };
     let mut words = first.split(' ');
@@ -55,7 +55,7 @@ pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) ->
     }
     let is_websocket = all("connection") == ["Upgrade"] && all("upgrade") == ["websocket"];
     for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade"] {
-        // What asks for another protocol is for each hop, which has to ask anew.
+        // An upgrade applies to a single hop, which has to request it anew.
         if !(all(hop).is_empty() || is_websocket && ["connection", "upgrade"].contains(&hop)) {
             return Err(format!("{hop} was for the gateway"));
         }
@@ -115,7 +115,7 @@ fn line(stream: &mut impl Read) -> Result<Option<String>, String> {
             if whole.contains(&b'\r') {
                 return Err("a CR alone".into());
             }
-            // What is not ASCII may be in fields' values, and means nothing (RFC 9110, section 5.5).
+            // Bytes beyond ASCII are allowed in field values, without a meaning (RFC 9110, section 5.5).
             return Ok(Some(whole.iter().map(|&byte| char::from(byte)).collect()));
         }
     }

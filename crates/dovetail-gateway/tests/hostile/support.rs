@@ -1,4 +1,4 @@
-//! A gateway in a thread.
+//! A gateway on a thread.
 
 use std::{
     io::Write,
@@ -12,10 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::{Answer, answer};
 
-/// Whatever is waited for is there long before.
+/// Anything that is waited for arrives long before.
 pub const LONG: Duration = Duration::from_secs(10);
 
-/// What a configuration has beyond what all have.
+/// Additions to the common configuration.
 #[derive(Clone)]
 pub struct Setup {
     pub proxy: String,
@@ -38,12 +38,12 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// With this in `[access]`.
+    /// Adds keys to `[access]`.
     pub fn access(text: &str) -> Self {
         Self { access: text.into(), ..Self::default() }
     }
 
-    /// With these sections.
+    /// Adds sections.
     pub fn rest(text: &str) -> Self {
         Self { rest: text.into(), ..Self::default() }
     }
@@ -66,10 +66,10 @@ impl Setup {
     }
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub struct Running {
     pub address: SocketAddr,
-    /// All of them, in the order of the configuration.
+    /// All addresses, in the order of the configuration.
     pub addresses: Vec<SocketAddr>,
     control: mpsc::Sender<Control>,
     thread: Option<JoinHandle<Result<(), GatewayError>>>,
@@ -94,7 +94,7 @@ impl Running {
         counts.blocking_recv().unwrap()
     }
 
-    /// Waits until what is counted is as it should be.
+    /// Waits until the counts are as they should be.
     pub fn until(&self, what: &str, is_so: impl Fn(&Counts) -> bool) -> Counts {
         let began = Instant::now();
         loop {
@@ -107,7 +107,7 @@ impl Running {
         }
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until nothing is in flight.
     pub fn quiet(&self) {
         self.until("something is still under way", |counts| {
             (counts.requests, counts.watched, counts.connections) == (0, 0, 0)
@@ -118,24 +118,24 @@ impl Running {
         self.connect_from([127, 0, 0, 1])
     }
 
-    /// A client of this address.
+    /// Connects from this address.
     pub fn connect_from(&self, address: impl Into<IpAddr>) -> TcpStream {
         connect_from(address, self.address)
     }
 
-    /// What these bytes are answered with, on a connection of their own.
+    /// The answer to these bytes, on a connection of their own.
     pub fn ask(&self, bytes: impl AsRef<[u8]>) -> Answer {
         let mut stream = self.connect();
         stream.write_all(bytes.as_ref()).unwrap();
         answer(&mut stream)
     }
 
-    /// What a request for this is answered with.
+    /// The answer to a request for this URL.
     pub fn get(&self, url: &str) -> Answer {
         self.ask(get(url))
     }
 
-    /// Has it stop, and waits until it did.
+    /// Stops it, and waits until it has ended.
     pub fn drain(mut self) -> Duration {
         let began = Instant::now();
         self.tell(Control::Drain);
@@ -155,7 +155,7 @@ impl Drop for Running {
     }
 }
 
-/// A connection from this address.
+/// Connects from this address.
 pub fn connect_from(from: impl Into<IpAddr>, to: SocketAddr) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::new(from.into(), 0).into()).unwrap();

@@ -1,4 +1,4 @@
-//! TLS between clients and the gateway: all that works in clear works there, and nothing works that should not.
+//! TLS between clients and the gateway: everything that works in clear works over TLS, and nothing else does.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ use crate::{
     support::{Running, Setup, connect_from, get},
 };
 
-/// A certificate and its key, in files that go with their test.
+/// A certificate and its key, in files that are removed after their test.
 pub struct Files(PathBuf);
 
 impl Files {
@@ -43,7 +43,7 @@ impl Files {
         files
     }
 
-    /// Another certificate with another key.
+    /// Replaces the certificate and the key.
     pub fn renew(&self) {
         let made = rcgen::generate_simple_self_signed(["gateway.test".to_owned(), "127.0.0.1".to_owned()]).unwrap();
         fs::write(self.certificate(), made.cert.pem()).unwrap();
@@ -63,7 +63,7 @@ impl Files {
         self.0.join("key.pem")
     }
 
-    /// A gateway that has them.
+    /// A gateway that uses them.
     pub fn setup(&self) -> Setup {
         let tls = format!(
             "[proxy.tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"{}\"\nkey = \"{}\"\n",
@@ -73,7 +73,7 @@ impl Files {
         Setup::rest(&format!("{tls}[timeouts]\nheader = \"400ms\"\n"))
     }
 
-    /// A client that believes the certificate as it is now, and speaks these protocols.
+    /// A client that trusts the current certificate and speaks these protocols.
     fn client(&self, protocols: &[&str]) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(self.certificate()).unwrap()).unwrap();
@@ -84,7 +84,7 @@ impl Files {
         Arc::new(config)
     }
 
-    /// A connection by TLS.
+    /// Connects over TLS.
     fn connect(&self, gateway: &Running) -> StreamOwned<ClientConnection, TcpStream> {
         self.over(connect_from([127, 0, 0, 1], by_tls(gateway)))
     }
@@ -105,15 +105,15 @@ fn name() -> ServerName<'static> {
     ServerName::try_from("gateway.test").unwrap()
 }
 
-/// What makes files no good.
+/// Makes the files unusable.
 type Spoil<'s> = Box<dyn Fn() + 's>;
 
-/// Where a gateway speaks TLS.
+/// The gateway's TLS address.
 pub fn by_tls(gateway: &Running) -> SocketAddr {
     gateway.addresses[1]
 }
 
-/// What a request is answered with, to the end of its connection.
+/// The answer to a request, up to the end of its connection.
 fn ask(stream: &mut StreamOwned<ClientConnection, TcpStream>, request: &str) -> String {
     stream.write_all(request.as_bytes()).unwrap();
     let mut text = Vec::new();
@@ -144,7 +144,7 @@ fn requests_uploads_pages_and_tunnels_go_through_tls() {
     assert!(page.contains("<strong>127.0.0.1</strong>"), "{page}");
     let pac = ask(&mut files.connect(&gateway), "GET /proxy.pac HTTP/1.0\r\n\r\n");
     assert!(pac.contains(&format!("var PROXY = \"HTTPS {}\";", by_tls(&gateway))), "{pac}");
-    // What is refused is told, too.
+    // Refusals are sent too.
     let refused = ask(&mut files.connect(&gateway), &get(&format!("https://{}/", server.address)));
     assert!(refused.starts_with("HTTP/1.1 400 "), "{refused}");
     let mut tunnel = files.connect(&gateway);
@@ -213,7 +213,7 @@ fn what_is_no_tls_ends_and_is_not_waited_for() {
         stream.read_to_end(&mut rest).ok();
         assert!(!rest.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&rest));
     }
-    // Nothing, or the beginning of a record, is waited for as long as a header is; and it counts as a connection.
+    // Silence, or an incomplete record, is waited for as long as a header; and it counts as a connection.
     let mut slow: Vec<_> = [&b""[..], &[22, 3, 1, 2, 0, 1]]
         .map(|bytes| {
             let mut stream = connect_from([127, 0, 0, 1], at);
@@ -224,10 +224,10 @@ fn what_is_no_tls_ends_and_is_not_waited_for() {
     gateway.until("they are not there", |counts| counts.connections == 2);
     assert!(is_closed(&mut connect_from([127, 0, 0, 1], at)), "one more than a client may have");
     assert!(slow.iter_mut().all(is_closed));
-    // A stranger is not given any keys.
+    // A client without access gets no handshake.
     let mut stranger = files.over(connect_from([127, 0, 0, 2], at));
     assert!(stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").and_then(|()| stranger.read(&mut [0])).is_err());
-    // In clear TLS is no request.
+    // On the plain port TLS is not a request.
     let mut client = files.over(gateway.connect());
     assert!(client.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err());
     drop(client);
@@ -293,7 +293,7 @@ fn a_reload_takes_up_another_certificate_and_keeps_the_old_one_if_the_new_is_no_
     check(&setup.config()).unwrap();
     reload();
     assert!(!reaches(&old) && reaches(&files.client(&[])));
-    // One that was made before goes on with what it began with.
+    // An earlier connection continues with its certificate.
     assert!(ask(&mut before, &get(&server.url("/before"))).ends_with("/before"));
     gateway.quiet();
 }
@@ -315,7 +315,7 @@ fn a_balancer_names_the_client_before_tls_begins() {
     let mut stream = with("PROXY TCP4 10.1.2.3 192.0.2.1 4000 3129\r\n");
     let pac = ask(&mut stream, "GET /wpad.dat HTTP/1.0\r\n\r\n");
     assert!(pac.contains("var PROXY = \"HTTPS 192.0.2.1:3129\";"), "the balancer's address: {pac}");
-    // Within TLS it is no header, and without one there is no TLS.
+    // Within TLS it is not a header, and without one there is no TLS.
     let mut stream = with("PROXY TCP4 10.1.2.3 192.0.2.1 4000 3129\r\n");
     let found =
         ask(&mut stream, "PROXY TCP4 10.1.9.9 192.0.2.1 4000 3129\r\nGET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");

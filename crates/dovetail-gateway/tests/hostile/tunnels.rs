@@ -1,4 +1,4 @@
-//! Tunnels whose ends mean no good by the link.
+//! Tunnels that end in ways that could escape scheduling.
 
 use std::{
     io::{Read, Write},
@@ -17,7 +17,7 @@ use crate::{
 const QUESTION: usize = 100;
 const ANSWER: usize = 1_000;
 
-/// A gateway before a link of this rate, and a tunnel through it.
+/// A gateway on a link of this rate, and a tunnel through it.
 fn tunnel<T>(server: &Server<T>, rate: &str) -> (Running, TcpStream) {
     let access = format!("connect_ports = [{}]", server.address.port());
     let gateway = Setup { downlink: format!("rate = \"{rate}\""), ..Setup::access(&access) }.start();
@@ -42,7 +42,7 @@ fn short_answers_one_after_the_other_take_no_more_than_the_link() {
         client.write_all(&[b'q'; QUESTION]).unwrap();
         client.read_exact(&mut [0; ANSWER]).unwrap();
     }
-    // 100 kB take 4 s, of which what is saved up is a good part of one. Without turns they come in no time.
+    // 100 kB take 4 s, of which savings cover a good part of one. Without turns they would arrive at once.
     let took = began.elapsed();
     assert!(took > Duration::from_secs(2), "{took:?}");
     drop(client);

@@ -1,4 +1,4 @@
-//! Who is one user: groups of addresses, and networks of IPv6.
+//! Which clients form one user: groups of addresses, and IPv6 networks.
 
 use std::{
     io::{Read, Write},
@@ -45,7 +45,7 @@ fn a_group_has_the_requests_of_one_user_and_a_reload_breaks_none() {
         client.write_all(get(&server.url("/")).as_bytes()).unwrap();
         client
     };
-    // Two users, until they are one.
+    // Two users, until they become one.
     let mut first = ask([127, 0, 0, 2]);
     let mut second = ask([127, 0, 0, 4]);
     gateway.until("not both are in flight", |counts| counts.requests == 2);
@@ -60,7 +60,7 @@ fn a_group_has_the_requests_of_one_user_and_a_reload_breaks_none() {
     gateway.quiet();
 }
 
-/// A gateway at an address of its own, for clients of IPv6.
+/// A gateway at an address of its own, for IPv6 clients.
 fn over_ipv6(listen: &str, more: &str) -> Running {
     let text = format!(
         "[proxy]\nlisten = {listen}\nname = \"six\"\n[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n\
@@ -69,7 +69,7 @@ fn over_ipv6(listen: &str, more: &str) -> Running {
     Running::start(Config::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")))
 }
 
-/// A server of IPv6 that answers each connection once.
+/// An IPv6 server that answers each connection once.
 fn server_of_ipv6() -> SocketAddr {
     let listener = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -100,7 +100,7 @@ fn clients_and_servers_of_ipv6_are_served() {
     let gateway = over_ipv6("\"[::1]:0\"", &more);
     let found = ask(gateway.address, &get(&format!("http://{server}/a")));
     assert_eq!((found.status, found.text().as_str()), (200, "ok"));
-    // A tunnel, and an address that leads to an IPv4 one.
+    // A tunnel, and an address that embeds an IPv4 one.
     let mut tunnel = TcpStream::connect(gateway.address).unwrap();
     tunnel.set_read_timeout(Some(LONG)).unwrap();
     tunnel.write_all(format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n").as_bytes()).unwrap();
@@ -126,7 +126,7 @@ fn clients_and_servers_of_ipv6_are_served() {
 
 #[test]
 fn both_families_have_sockets_of_their_own_at_one_port() {
-    // A port that is free for both.
+    // A port that is free in both families.
     let port = TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
     let gateway = over_ipv6(&format!("[\"[::]:{port}\", \"0.0.0.0:{port}\"]"), "");
     let server = server_of_ipv6();
@@ -135,7 +135,7 @@ fn both_families_have_sockets_of_their_own_at_one_port() {
     }
     gateway.quiet();
     drop(gateway);
-    // One socket for both: clients of IPv4 are that.
+    // One socket for both: IPv4 clients are recognised as such.
     let _gateway = over_ipv6(&format!("\"[::]:{port}\""), "[limits]\nconnections_per_user = 1");
     assert_eq!(ask(SocketAddr::from(([127, 0, 0, 1], port)), &get(&format!("http://{server}/"))).status, 200);
 }

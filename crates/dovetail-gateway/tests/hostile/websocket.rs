@@ -1,4 +1,4 @@
-//! Plain connections that become WebSockets, and those that are made to look as if they did.
+//! Upgrades to WebSockets, and attempts to fake them.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ fn asks(url: &str, more: &str) -> String {
     )
 }
 
-/// A server that switches, says `first` at once, and then sends back what it gets. Tells of requests.
+/// A server that switches, sends `first` at once, and then echoes. Reports requests.
 fn switching(first: &'static str) -> Server<Message> {
     Server::start(move |mut connection| {
         let Ok(Some(message)) = strict::request(&mut connection.stream) else { return };
@@ -46,7 +46,7 @@ fn a_plain_connection_becomes_a_websocket_if_both_sides_want_it() {
     let gateway = Setup::rest(&log).start();
     let mut client = gateway.connect();
     let more = "Proxy-Authorization: Basic YTpi\r\nX-Mine: 1\r\n";
-    // The client does not wait with its first frame.
+    // The client sends its first frame without waiting.
     client.write_all(format!("{}early", asks(&server.url("/chat?a"), more)).as_bytes()).unwrap();
     let found = answer(&mut client);
     assert_eq!(found.status, 101, "{found:?}");
@@ -96,7 +96,7 @@ fn a_plain_connection_becomes_a_websocket_if_both_sides_want_it() {
     fs::remove_file(path).ok();
 }
 
-/// The line of a log that has one.
+/// The line of a log with a single one.
 fn line_of(path: &std::path::Path) -> String {
     let began = Instant::now();
     loop {
@@ -138,7 +138,7 @@ fn a_server_that_answers_instead_gets_nothing_that_follows() {
     let server = strict_server();
     let gateway = Setup::default().start();
     let mut client = gateway.connect();
-    // What follows looks like a request: it is one, and the gateway's.
+    // What follows looks like a request: it is one, and addressed to the gateway.
     let own = "GET http://127.9.9.9:99999/ HTTP/1.1\r\nHost: x\r\n\r\n";
     client.write_all(format!("{}{own}", asks(&server.url("/no"), "")).as_bytes()).unwrap();
     let found = answer(&mut client);
@@ -172,7 +172,7 @@ fn what_was_not_asked_for_is_not_carried() {
         drop(client);
         gateway.quiet();
     }
-    // A request that did not ask is not switched, whatever its server says.
+    // A request without an upgrade is not switched, whatever its server answers.
     let server = canned(format!("{SWITCHES}secret"), false);
     let gateway = Setup::default().start();
     for request in [get(&server.url("/")), asks(&server.url("/"), "").replace("websocket", "h2c")] {
@@ -229,7 +229,7 @@ fn either_side_ends_it() {
     let mut bytes = [0; 3];
     client.read_exact(&mut bytes).unwrap();
     assert!(is_closed(&mut client));
-    // A client that is gone before there is an answer.
+    // A client that disconnects before there is an answer.
     let (waits, _lets) = crate::server::held(SWITCHES);
     let mut gone = gateway.connect();
     gone.write_all(asks(&waits.url("/"), "").as_bytes()).unwrap();

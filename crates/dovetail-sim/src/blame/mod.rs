@@ -7,7 +7,7 @@
 //! | resource `j` | the waiting packet's time goes to |
 //! |---|---|
 //! | processes a packet of flow `g` | `g`: *same flow* if it is the packet's own, otherwise *behind* it |
-//! | is taken by a packet that waits for another resource: blocked by a full buffer, or released and, with no-wait, not started yet | *stalled* |
+//! | is occupied by a packet that waits for another resource: blocked by a full buffer or, with no-wait, not started yet | *stalled* |
 //! | is free, and the scheduler chose no packet | *held* |
 //!
 //! The latency is thus divided without remainder, to the nanosecond:

@@ -80,7 +80,7 @@ impl<P: Copy> Connections<P> {
         Ok(Self { open: Slab::new(), made: 0, maker, most_open })
     }
 
-    /// Opens a connection; returns it and its opener, whose first turn sends the opening packet.
+    /// Opens a connection; returns its opener, whose first turn sends the opening packet.
     pub(super) fn open(
         &mut self,
         opening: &Opening<P>,

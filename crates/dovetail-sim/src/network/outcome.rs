@@ -70,7 +70,7 @@ pub struct Exchange {
     pub server: usize,
     /// Length of the body.
     pub bytes: u64,
-    /// Body of the request itself, sent up to the server.
+    /// Length of the request's own body, sent up to the server.
     pub upload: u64,
     /// When the user wanted the response.
     pub wanted: Nanos,

@@ -47,7 +47,7 @@ pub fn simulate_network<O: Observer>(
     World::new(net, NoUsers, progress, stop).run()
 }
 
-/// Runs a network whose users send requests through a gateway that uses `contender`.
+/// Runs a network whose users send requests through this `gateway`.
 ///
 /// # Errors
 /// Same as for [`simulate_network`], and when there is no gateway.

@@ -84,7 +84,7 @@ fn what_still_waits_at_the_end_is_left() {
 #[test]
 fn a_buffer_drops_exactly_the_overflow_of_a_burst() {
     for buffer in [1u32, 7, 39, 48, 49, 60] {
-        // 50 packets in 50 ns, at the host's own link: one is being sent, `limit` wait.
+        // 50 packets in 50 ns, at the host's own link: one is being sent, and `buffer` packets wait.
         let mut network = udp(Nanos(1), 50);
         network.watched = 2;
         network.links[2].limits.packets = Some(buffer);

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! with `t` in seconds, so that it returns to `w_max` after `k`, where the curve is flat. If Reno's window, computed
-//! alongside, is larger, that is used. All arithmetic is in integers: times are in milliseconds, so that `c t^3` with `c =
-//! 0.4` is `4 t^3 / 10^10`.
+//! alongside, is larger, that is used. All arithmetic is in integers: times are in milliseconds, so that `c t^3` with
+//! `c = 0.4` is `4 t^3 / 10^10`.
 
 use dovetail_sched::Nanos;
 

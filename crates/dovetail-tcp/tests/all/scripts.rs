@@ -11,9 +11,9 @@
 //! 300 > ack 500
 //! ```
 //!
-//! `win N` is the window in bytes, 60,000 by default; `mark` an ECN mark on arriving data, `ece` and `cwr` the bits. `write
-//! N`, `read N` and `close` are the application's actions. The end opened the connection at 0 ms, and the SYN-ACK arrived at
-//! 100 ms.
+//! `win N` is the window in bytes, 60,000 by default; `mark` an ECN mark on arriving data, `ece` and `cwr` the bits.
+//! `write N`, `read N` and `close` are the application's actions. The end opened the connection at 0 ms, and the SYN-ACK
+//! arrived at 100 ms.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// How many requests may wait for their release.
+/// Maximum numbers of requests queued for release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitLimits {
     /// Limit for one user.

@@ -82,7 +82,7 @@ mod tests {
     const ANN: Owner = Owner { class: Some(ClassId(0)), user: Some(UserId(0)) };
     const BOB: Owner = Owner { class: Some(ClassId(1)), user: Some(UserId(1)) };
 
-    /// What is told until `now`.
+    /// The times reported until `now`.
     fn told(shadow: &mut Shadow, now: u64) -> Vec<(Owner, u64)> {
         let mut told = Vec::new();
         shadow.settle(Nanos(now), |owner, time| told.push((owner, time.0)));

@@ -4,7 +4,7 @@
 //!
 //! | state | its time goes to |
 //! |---|---|
-//! | queued for release | its own user, another user of its class, or another class: whichever has its units on the link, according to its [`Shadow`](super::shadow::Shadow); or *pace* if the link is idle |
+//! | queued for release | own user, own class or other classes, by the [`Shadow`](super::shadow::Shadow); *pace* if it is idle |
 //! | its client has not taken what was received | *client* |
 //! | units of its response wait for a turn | the same as while it is queued |
 //! | nothing of its response has been received | *server*: the way up, the connection, the server |

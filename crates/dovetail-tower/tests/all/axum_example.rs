@@ -1,4 +1,4 @@
-//! The example does what it says, over real sockets and in real time.
+//! Runs the example over real sockets and in real time.
 
 #[path = "../../examples/axum.rs"]
 #[allow(dead_code)]

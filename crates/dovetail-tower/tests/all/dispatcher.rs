@@ -1,4 +1,4 @@
-//! A dispatcher in time that stands still until a test lets it pass.
+//! A dispatcher in paused time that a test advances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,17 +18,17 @@ fn waiting_and_outstanding(dispatcher: &Dispatcher<u32>) -> Vec<(u32, u32)> {
     dispatcher.view().totals.classes.iter().map(|class| (class.waiting, class.outstanding)).collect()
 }
 
-/// Units that classes got in so many seconds.
+/// Units that classes received in this many seconds.
 async fn got(dispatcher: &Dispatcher<u32>, seconds: u32) -> Vec<f64> {
     let units = || dispatcher.view().totals.classes.iter().map(|class| class.units as f64).collect::<Vec<_>>();
     let before = units();
     pass(SECOND * seconds).await;
-    // A class that came meanwhile had nothing before.
+    // A class added meanwhile had none before.
     let before = before.into_iter().chain(std::iter::repeat(0.0));
     units().into_iter().zip(before).map(|(after, before)| after - before).collect()
 }
 
-/// Shares of what all got.
+/// Shares of the total.
 fn shares(units: &[f64]) -> Vec<f64> {
     let all: f64 = units.iter().sum();
     units.iter().map(|units| units / all).collect()
@@ -43,7 +43,7 @@ fn assert_close(ours: &[f64], expected: &[f64], within: f64) {
 async fn time_alone_gives_turns() {
     let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     takes(arrive(&dispatcher, 0, 0));
-    // The pace is 0.95 of the rate, and what was saved up before is 60 ms of it.
+    // The pace is 0.95 of the rate, and the savings from before are 60 ms of it.
     let [units] = got(&dispatcher, 20).await[..] else { panic!("one class") };
     assert!((19_000.0..19_000.0 + 57.0 + 16.0).contains(&units), "{units}");
 }
@@ -52,7 +52,7 @@ async fn time_alone_gives_turns() {
 async fn without_a_driver_time_gives_nothing() {
     let dispatcher = still_dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     takes(arrive(&dispatcher, 0, 0));
-    // Four turns are what 57 tokens pay for, the last of them on credit.
+    // 57 tokens pay for four turns, the last of them on credit.
     assert_eq!(got(&dispatcher, 20).await, [64.0]);
 }
 
@@ -108,7 +108,7 @@ async fn users_are_forgotten_after_a_minute() {
     arrive(&dispatcher, 3, 1).end();
     pass(SECOND * 59).await;
     assert_eq!(known(), [(1, 1), (3, 2)]);
-    // Whoever comes takes a number that was used before, and is nobody else.
+    // A new user gets a number that was used before, but is another user.
     let new = arrive(&dispatcher, 4, 0);
     pass(SECOND).await;
     assert_eq!(known(), [(1, 1), (4, 1)]);
@@ -138,7 +138,7 @@ async fn a_user_takes_his_requests_along() {
     assert_eq!(waiting_and_outstanding(&dispatcher), [(2, 1), (0, 0)]);
     dispatcher.reclassify(|&who| ClassId(u32::from(who == 7)));
     assert_eq!(waiting_and_outstanding(&dispatcher), [(1, 0), (1, 1)]);
-    // A class that there is not changes nothing.
+    // A class that does not exist changes nothing.
     dispatcher.reclassify(|_| ClassId(2));
     assert_eq!(waiting_and_outstanding(&dispatcher), [(1, 0), (1, 1)]);
     // So does a request in another class.
@@ -179,7 +179,7 @@ async fn who_decides_on_classes_may_look_at_the_dispatcher() {
 #[tokio::test(start_paused = true)]
 async fn weights_rate_and_classes_change_while_it_works() {
     let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0, 1.0]);
-    // A class with one response only has nothing to be turned to while that is read: so two, of one user.
+    // A class with a single response cannot be switched to while that is being read: so there are two, of one user.
     for class in [0, 0, 1, 1] {
         takes(arrive(&dispatcher, class, class));
     }
@@ -226,7 +226,7 @@ async fn a_view_says_how_far_requests_are() {
     assert_eq!(stage(), Some(Stage::Requested));
     first.received(16);
     assert_eq!(stage(), Some(Stage::Receiving));
-    // 57 tokens are there: three more turns, and then it has to wait.
+    // 57 tokens are available: three more turns, and then it has to wait.
     for _ in 0..3 {
         assert_eq!(poll_allowed(&first), None);
         assert_eq!(poll_allowed(&first), Some(16));

@@ -1,4 +1,4 @@
-//! Whatever happens at a dispatcher in whatever order, it counts what a list of all that happened counts, and nobody waits for ever.
+//! Whatever happens at a dispatcher in any order, its counts match those of a list of all events, and no request waits forever.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,7 +56,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What happened, in order. Classes are those of the time.
+/// An event; classes are those at its time.
 #[derive(Debug, Clone, Copy)]
 enum Line {
     Asked { class: u32, who: u32 },
@@ -71,7 +71,7 @@ struct Book {
     open: Vec<(u32, Ticket<u32>)>,
     class_of: [u32; USERS as usize],
     classes: u32,
-    /// At which line each user who is known became so, and when his last request was over.
+    /// For each known user, the line at which they became known, and when their last request ended.
     known: BTreeMap<u32, (usize, Nanos)>,
 }
 
@@ -140,7 +140,7 @@ impl Book {
             Event::Rate(rate) => self.dispatcher.set_rate(rate),
             Event::Stray(class, units) => {
                 self.dispatcher.stray(class.map(ClassId), units);
-                // Of a class that there is not yet they are nobody's.
+                // If the class does not exist yet, they belong to no class.
                 let class = class.filter(|&class| class < self.classes);
                 self.lines.push(Line::Stray { class, units });
             }
@@ -149,7 +149,7 @@ impl Book {
         }
     }
 
-    /// A sum over what happened since a line.
+    /// A sum over the events since a line.
     fn sum(&self, from: usize, amount: impl Fn(Line) -> Option<u64>) -> u64 {
         self.lines[from..].iter().filter_map(|&line| amount(line)).fold(0, u64::saturating_add)
     }
@@ -205,7 +205,7 @@ impl Book {
         Ok(())
     }
 
-    /// Everybody who waits is released, if others end.
+    /// All that wait are released if others end.
     async fn wind_up(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..1_000 {
             while let Some(at) = self.open.iter().position(|(_, ticket)| ticket.is_released()) {

@@ -1,4 +1,4 @@
-//! A waker may be the last thing that holds a task, and the task a ticket: the dispatcher is free whenever it lets go of one.
+//! A waker may hold the last reference to a task, and the task a ticket: the dispatcher is unlocked whenever it drops one.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -24,7 +24,8 @@ fn task(ticket: Ticket<u32>) -> Waker {
     Arc::new(Task(Mutex::new(Some(ticket)))).into()
 }
 
-/// Does it in a thread of its own, with a dispatcher of one released ticket and two that wait. Tickets that are left after it.
+/// Runs it on a thread of its own, with a dispatcher of one released ticket and two queued ones. Returns the number of tickets
+/// left.
 #[track_caller]
 fn left_after(what: fn([Ticket<u32>; 3])) -> usize {
     let (tell, told) = mpsc::channel();

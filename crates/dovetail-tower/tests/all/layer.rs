@@ -1,4 +1,4 @@
-//! What the layer does to one request and its response, in time that a test lets pass.
+//! What the layer does to a request and its response, in time that a test advances.
 
 use std::{
     convert::Infallible,
@@ -25,7 +25,7 @@ use tower::{Layer, Service, ServiceExt, limit::ConcurrencyLimitLayer, service_fn
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The user and the class are in the path: `/user/class`.
+/// User and class are in the path: `/user/class`.
 fn by_path(request: &Parts) -> (u32, ClassId) {
     let mut numbers = request.uri.path().split('/').filter_map(|part| part.parse().ok());
     (numbers.next().unwrap_or(0), ClassId(numbers.next().unwrap_or(0)))
@@ -35,7 +35,7 @@ fn ask(path: &str) -> Request<()> {
     Request::get(path).body(()).expect("a request")
 }
 
-/// A service that gives this response, once.
+/// A service that returns this response, once.
 fn gives<R>(
     response: Response<R>,
 ) -> impl Service<Request<()>, Response = Response<R>, Error = Infallible, Future: Send> + Clone
@@ -49,7 +49,7 @@ where
     })
 }
 
-/// The body as it comes through the layer with this dispatcher.
+/// The body after passing through the layer with this dispatcher.
 async fn through<R>(dispatcher: &Dispatcher<u32>, body: R) -> ScheduledBody<R, u32, ByteMeter>
 where
     R: Body<Data = Bytes> + Send + 'static,
@@ -139,7 +139,7 @@ async fn a_body_that_fails_midway_is_over() {
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Ok(_)))));
     assert_eq!(dispatcher.live(), 1);
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Err("the line is cut")))));
-    // It broke off: nobody gave up.
+    // It was aborted by the service, not cancelled.
     assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).cancelled, dispatcher.live()), (0, 0, 0));
     drop(body);
     assert_eq!(class(&dispatcher).cancelled, 0);
@@ -152,7 +152,7 @@ async fn a_body_is_polled_as_far_as_is_allowed() {
     let body = through(&dispatcher, made).await;
     assert_eq!(polled.load(Ordering::Relaxed), 0, "nobody read");
     let reader = reads(body);
-    // Four turns at once: three are paid for from what was saved up, and the last on credit.
+    // Four turns at once: three paid for by savings, and the last on credit.
     tokio::task::yield_now().await;
     pass(MS).await;
     assert_eq!(polled.load(Ordering::Relaxed), 64);
@@ -172,7 +172,7 @@ async fn a_long_frame_is_passed_whole_and_paid_for_afterwards() {
     let reader = reads(through(&dispatcher, made).await);
     pass(MS).await;
     assert_eq!((polled.load(Ordering::Relaxed), class(&dispatcher).units), (1, 950));
-    // 950 tokens less what was saved up are not there again for 940 ms.
+    // Saving up 950 tokens less the savings takes 940 ms.
     pass(MS * 900).await;
     assert_eq!(polled.load(Ordering::Relaxed), 1);
     pass(MS * 60).await;
@@ -194,7 +194,7 @@ async fn the_end_of_a_known_length_costs_no_turn() {
         extensions
     };
     let layer = ScheduleLayer::new(dispatcher.clone(), by_path);
-    // 64 are what may be taken in at once, and then the end.
+    // 64 may be taken in at once, and then the end follows.
     let Ok(known) = layer.layer(gives(response(extensions(64)))).oneshot(ask("/1")).await;
     let reader = reads(known.into_body());
     tokio::task::yield_now().await;
@@ -284,7 +284,7 @@ async fn an_error_of_the_service_is_passed_and_is_the_end() {
     assert_eq!((class(&dispatcher).requests, class(&dispatcher).cancelled, dispatcher.live()), (1, 0, 0));
 }
 
-/// A service that is never ready for long.
+/// A service that never stays ready for long.
 #[derive(Clone)]
 struct Unwilling;
 
@@ -311,7 +311,7 @@ async fn a_service_that_is_not_ready_is_not_called() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_wait_at_the_desk_and_not_before_it() {
-    // `none` releases all at once; the service behind takes one at a time, for 10 ms.
+    // `none` releases all at once; the service behind it handles one at a time, for 10 ms.
     let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0]);
     let slow = ConcurrencyLimitLayer::new(1).layer(service_fn(async |_: Request<()>| {
         pass(MS * 10).await;

@@ -1,4 +1,4 @@
-//! Under contention classes have the shares that their weights say, of requests' order and of bodies' units.
+//! Under contention, classes get shares according to their weights, both in the order of requests and in the units of bodies.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -10,7 +10,7 @@ use http::{Request, Response, request::Parts};
 use tokio::sync::mpsc;
 use tower::{Layer, ServiceExt, service_fn};
 
-/// User and class of a request, which has them as an extension.
+/// A request's user and class, attached as an extension.
 #[derive(Debug, Clone, Copy)]
 struct From(u32, u32);
 
@@ -25,7 +25,7 @@ fn request(from: From) -> Request<()> {
     request
 }
 
-/// Lets so many endless responses of users of each class be read for so long. Each class's units for a unit of the first's.
+/// Reads endless responses of this many users per class for this long. Returns each class's units relative to the first's.
 async fn ratios(dispatcher: &Dispatcher<u32>, users: &[u32], seconds: u64) -> Vec<f64> {
     let service = ScheduleLayer::new(dispatcher.clone(), classify)
         .layer(service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Made::singles(1_000_000)))));
@@ -34,7 +34,7 @@ async fn ratios(dispatcher: &Dispatcher<u32>, users: &[u32], seconds: u64) -> Ve
     for (class, &users) in (0..).zip(users) {
         for _ in 0..users {
             user += 1;
-            // Two each, so that a class wants more while one of them is being read.
+            // Two each, so that a class still has a request while one of them is being read.
             for _ in 0..2 {
                 let asked = service.clone().oneshot(request(From(user, class)));
                 readers.push(tokio::spawn(async move {
@@ -65,7 +65,7 @@ async fn tokens_are_shared_by_weight_and_users() {
 
 #[tokio::test(start_paused = true)]
 async fn an_ordinary_desk_holds_nothing_back() {
-    // The same bodies and readers, so that what the test above sees is the policy's doing.
+    // The same bodies and readers: this shows that the test above observes the policy.
     let began = tokio::time::Instant::now();
     let service = ScheduleLayer::new(dispatcher("none", &tokens(1_000.0), &[1.0, 4.0]), classify)
         .layer(service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Made::singles(10_000)))));
@@ -78,13 +78,13 @@ async fn an_ordinary_desk_holds_nothing_back() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_leave_in_the_order_of_weights() {
-    // msf-rs with one response at a time: its order is by what classes got over their weights.
+    // msf-rs with one response at a time orders requests by what classes received relative to their weights.
     let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 2.0]);
     let (tell, mut told) = mpsc::unbounded_channel();
     let service = ScheduleLayer::new(dispatcher.clone(), classify).layer(service_fn(move |request: Request<()>| {
         let From(_, class) = *request.extensions().get().expect("every request has one");
         tell.send(class).expect("the test listens");
-        // The service takes 10 ms for 1,000 bytes, one request after another as the window has it.
+        // The service takes 10 ms for 1,000 bytes; the window admits one request at a time.
         async {
             pass(Duration::from_millis(10)).await;
             Ok::<_, Infallible>(Response::new("x".repeat(1_000)))

@@ -1,4 +1,4 @@
-//! Every integration test of the crate, as one program.
+//! All integration tests of the crate, in one program.
 
 #[path = "support/bodies.rs"]
 mod bodies;

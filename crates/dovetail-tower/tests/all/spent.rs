@@ -1,4 +1,4 @@
-//! What requests' time was spent on: a case by hand, and that it is divided without remainder whatever happens.
+//! How a request's time is accounted for: a worked example, and that it is divided without remainder whatever happens.
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
@@ -39,7 +39,7 @@ async fn time_goes_to_whose_units_came_to_the_server_and_to_the_client() {
     let spending = Arc::new(Spending::default());
     first.tells(&spending);
     pass(20).await;
-    // What takes the link 10 ms, and 4 ms of no known class.
+    // 10 ms of link time, and 4 ms of no known class.
     first.received(1_000);
     dispatcher.stray(None, 400);
     pass(30).await;
@@ -60,10 +60,10 @@ async fn time_goes_to_whose_units_came_to_the_server_and_to_the_client() {
     assert!(view.live.iter().all(|live| live.spent.total() == ms(60)), "{:?}", view.live);
 }
 
-/// Asks for a turn, as a connection does whose data waits; what it may take, if that is not nothing.
+/// Requests a turn, like a connection with waiting data; returns what may be taken in, if anything.
 async fn asks(ticket: &Ticket<&'static str>) -> Option<u64> {
     poll_fn(|cx| {
-        // Where it is not told at once, the turn may be given meanwhile.
+        // If it is not granted at once, the turn may be given meanwhile.
         let _ = ticket.poll_allowed(cx);
         Poll::Ready(Some(ticket.allowed()).filter(|&allowed| allowed > 0))
     })
@@ -72,7 +72,7 @@ async fn asks(ticket: &Ticket<&'static str>) -> Option<u64> {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_waits_for_turns_waits_for_whose_units_come() {
-    // Each class has half of the rate: 58 ms for a turn, once what was saved is spent.
+    // Each class has half of the rate: a turn takes 58 ms once the savings are spent.
     let dispatcher = dispatcher("delay-pools");
     let arrive = |who, class| dispatcher.arrive(&who, ClassId(class), None, "a".into());
     let (ann, bob) = (arrive("ann", 0), arrive("bob", 1));
@@ -80,7 +80,7 @@ async fn a_response_that_waits_for_turns_waits_for_whose_units_come() {
     while let Some(allowed) = asks(&ann).await {
         ann.received(allowed);
     }
-    // The link has 5 ms of Bob's, and then Ann's own.
+    // The link carries Bob's units for 5 ms, and then Ann's own.
     pass(8).await;
     assert_eq!(ann.spent(), Spent { other_classes: ms(5), own_user: ms(3), ..Spent::default() });
     assert_eq!(bob.spent(), Spent { receiving: ms(8), ..Spent::default() });

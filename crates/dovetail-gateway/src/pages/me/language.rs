@@ -1,11 +1,11 @@
-//! In which language a page is, by `Accept-Language` (RFC 9110, section 12.5.4).
+//! Selects a page's language by `Accept-Language` (RFC 9110, section 12.5.4).
 
 use super::texts::{ALL, Texts};
 
-/// Languages of a header that are read: what comes after so many is not wanted much.
+/// Maximum number of languages read from a header: those after that hardly matter.
 const MOST_RANGES: usize = 32;
 
-/// The texts of the language that is wanted most among those that there are, or English.
+/// The texts in the most preferred of the known languages, or in English.
 pub(super) fn wanted(accept: Option<&str>) -> &'static Texts {
     let ranges = accept.unwrap_or_default().split(',').take(MOST_RANGES);
     let mut best: (f64, &'static Texts) = (0.0, &ALL[0]);
@@ -13,7 +13,7 @@ pub(super) fn wanted(accept: Option<&str>) -> &'static Texts {
         let (tag, rest) = range.split_once(';').unwrap_or((range, ""));
         let primary = tag.trim().split('-').next().unwrap_or_default();
         let known = ALL.iter().find(|texts| texts.tag.eq_ignore_ascii_case(primary));
-        // Of equals the first counts.
+        // Of equal preferences the first counts.
         if let Some(texts) = known.filter(|_| quality(rest) > best.0) {
             best = (quality(rest), texts);
         }

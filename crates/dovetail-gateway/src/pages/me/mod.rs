@@ -1,7 +1,6 @@
-//! A user's own page: their share, their quotas, and what their requests wait for, in plain words.
+//! A user's own page: their share, their quotas, and what their requests are waiting for, in plain words.
 //!
-//! Whose page it is, is what the connection or the password says, and nothing else: nothing of the request is read but the
-//! language.
+//! The user is identified only by the connection or the password: nothing else of the request is read except its language.
 
 mod language;
 mod texts;
@@ -22,11 +21,11 @@ use crate::{
     who::Who,
 };
 
-/// The most requests that are listed.
+/// Maximum number of requests in the list.
 const MOST_ROWS: usize = 30;
-/// A response that received something within this time is arriving.
+/// A response that received bytes within this time is shown as arriving.
 const LATELY: Nanos = Nanos::from_secs(1);
-/// What took less is not worth a word.
+/// Shorter times are not mentioned.
 const WORTH: Nanos = Nanos::from_millis(100);
 
 const STYLE: &str = "\
@@ -59,7 +58,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     )
 }
 
-/// A text with values in its places, without any markup of theirs.
+/// A text with values in its placeholders, escaped.
 fn filled(text: &str, values: &[(&str, &str)]) -> String {
     let mut parts = text.split('{');
     let mut filled = escaped(parts.next().unwrap_or_default());
@@ -73,7 +72,7 @@ fn filled(text: &str, values: &[(&str, &str)]) -> String {
 }
 
 impl Texts {
-    /// A number, with its fraction as the language has it.
+    /// A number with the language's decimal separator.
     fn number(&self, number: &str) -> String {
         number.replace('.', &self.point.to_string())
     }
@@ -110,7 +109,7 @@ fn share(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
     let weight = |class: u32| classes.get(class as usize).map_or(1.0, |class| class.weight.as_f64());
     let class = visit.account.class().0;
     let own = weight(class);
-    // Whose requests go to several classes is one of each.
+    // A user with requests in several classes counts once in each.
     let others = view.users.iter().filter(|user| user.live > 0 && !is_same(&user.who, visit.who));
     let (count, sum) = others.fold((1, own), |(count, sum), user| (count + 1, sum + weight(user.class.0)));
     let all = capacity(&view, visit.config.downlink.goodput_bytes_per_s());
@@ -198,7 +197,7 @@ fn stage(texts: &Texts, live: &LiveView<Who>) -> &'static str {
     }
 }
 
-/// What took a request's time so far, and what it has.
+/// What took a request's time so far.
 fn took(texts: &Texts, live: &LiveView<Who>) -> Vec<String> {
     let spent = &live.spent;
     let parts = [
@@ -216,7 +215,7 @@ fn took(texts: &Texts, live: &LiveView<Who>) -> Vec<String> {
     took
 }
 
-/// Whether two are one user.
+/// Whether both are the same user.
 fn is_same(one: &Who, other: &Who) -> bool {
     one == other
 }

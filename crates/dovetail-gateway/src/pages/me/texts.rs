@@ -1,12 +1,12 @@
-//! What the page says, in each language. A field that a language lacks does not compile; where a text has places in braces, a
-//! test sees that each language has the same.
+//! The page's texts in each language. A missing text does not compile; a test ensures that the placeholders in braces are the
+//! same in all languages.
 
-/// All that the page says.
+/// All texts of the page.
 #[derive(Debug)]
 pub(super) struct Texts {
     /// The language's tag (RFC 5646).
     pub(super) tag: &'static str,
-    /// What stands before a number's fraction, and how a date is written (strftime).
+    /// The decimal separator, and the format of dates (strftime).
     pub(super) point: char,
     pub(super) date: &'static str,
     pub(super) title: &'static str,
@@ -43,7 +43,7 @@ pub(super) struct Texts {
     pub(super) refreshes: &'static str,
 }
 
-/// English first: it is what others are shown.
+/// English is first: it is the fallback.
 pub(super) const ALL: [Texts; 4] = [ENGLISH, GERMAN, FRENCH, SPANISH];
 
 const ENGLISH: Texts = Texts {

@@ -30,32 +30,9 @@
 //! A charge is of tokens, of the class's counter and of the user's service alike; unrequested units are no user's. A
 //! refund too, but never more of the counter than it grew by, and of tokens only within a second of the charge.
 //!
-//! **Windows grow** where they are what holds a sender back (`round.rs`), and never shrink, as a window that was given cannot
-//! be withdrawn:
-//!
-//! * by a quantum at each turn while the link carries more than is requested: no request waits after the turn, the far queue
-//!   is not a quarter of `delay`, and half the bucket is left or too little is *in flight*: what was charged and has not
-//!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
-//!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
-//!   doubles its window in a round trip, until the link is full. A window that is all that the link brings in a round trip that
-//!   the environment told fills it. It grows on only a round trip after it grew last, and if the queue was not a
-//!   quarter of `delay` for so long: of what it lets in after every dip, the queue would keep all;
-//!   *Far* away is where the window is less than a quarter of what the link brings in a round trip that the environment told.
-//!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
-//!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
-//!   doubles at once, up to all that a round trip brings. From so far away that a dozen first windows are less than that,
-//!   it grows at every turn until as much was let in as the connection offered at first, of which half cannot have come
-//!   before, and up to three quarters of it, which may all be in flight. Its bursts are far queues of
-//!   their own: while less than a half of what a round trip brings is in flight, a queue means nothing, and over that it may
-//!   be as long as `delay`. A window over a half grows by half a quantum a turn, as what comes of twice as much at once is a
-//!   queue as long. From there it also grows, whatever waits, where its turn was before others of its user: it goes first and
-//!   would have hardly anything of that;
-//! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
-//!   want of candidates did not take (`classes.rs`, `users.rs`); at turns before users who have had less, which last only while the
-//!   response has candidates; and at turns while others have to repay such turns to a user who has no other
-//!   candidate. A response whose window is shorter than its share times its
-//!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
-//!   for four windows: for those that end before, it is not worth it.
+//! **Windows grow** while they are what limits a sender (`growth.rs`): by a quantum at each turn while the link carries more than is
+//! requested, faster for senders far away, and by a quarter where a class or user would otherwise stay below its share. They never
+//! shrink, since a window that was offered cannot be withdrawn.
 //!
 //! What a window grows by is charged as any turn is, so all that is let in, however it is, comes at the pace.
 //!
@@ -138,6 +115,7 @@ mod charging;
 mod classes;
 mod counted;
 mod forest;
+mod growth;
 mod meter;
 mod order;
 mod overdue;

@@ -8,45 +8,12 @@
 //! Before the length is known a release is charged what is expected, and so may be charged less than its target.
 
 use super::round::Round;
-use crate::{Nanos, request::RequestSetup};
+use crate::Nanos;
 
 /// An overdue response is given this part of a turn, where it is known how much there is of it. What waits of it is with the
 /// gateway, and a little of that is a sign of life. What waits of one of unknown length, as of a tunnel, its
 /// client may have already: only more of it is a sign.
 const SIGN: u64 = 8;
-
-/// First windows are made so that a dozen responses fill a link (`RequestSetup::for_bytes`): from farther away they do not.
-const DOZEN: f64 = 12.0;
-/// From there windows grow fast up to this part of what a round trip brings. More comes with the far queue's length, and a burst
-/// that the queue has no room for costs more round trips than it saves.
-pub(super) const FILLED: f64 = 0.75;
-
-/// A window under this part of what a round trip brings is that of a response from far away.
-const QUARTER: f64 = 0.25;
-
-/// Why a window may grow.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cause {
-    /// The class or the user could have had more, and had no candidates.
-    pub(super) has_lost: bool,
-    /// The turn was before users who have had less, or others were lent such turns and are to repay them.
-    pub(super) hurries: bool,
-    /// The link carries more than is asked for.
-    pub(super) has_room: bool,
-    /// What a round trip brings at most, where that is known, and 0 elsewhere.
-    pub(super) brings: f64,
-    /// The far queue has been short for all of a round trip in which this response's window was as it is, where that is known.
-    pub(super) is_settled: bool,
-    /// A dozen first windows are less than that.
-    pub(super) is_farthest: bool,
-    /// The turn was before others of the same user.
-    pub(super) is_preferred: bool,
-}
-
-/// Whether a dozen first windows are less than what a round trip brings.
-pub(super) fn is_farthest(setup: &RequestSetup, brings: f64) -> bool {
-    setup.window as f64 * DOZEN < brings
-}
 
 /// A request and its response. All amounts in units.
 #[derive(Debug, Clone, Copy, Default)]
@@ -139,36 +106,6 @@ impl Response {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
 
-    /// Whether its window grows at this turn.
-    pub(super) fn grows(&mut self, setup: &RequestSetup, cause: &Cause) -> bool {
-        let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
-        if self.rest().is_some() || self.window >= longest_window {
-            return false;
-        }
-        let is_limited = self.round.is_limited();
-        let Cause { has_lost, hurries, has_room, brings, is_settled, is_farthest, is_preferred } = *cause;
-        let begins = is_farthest && self.granted <= first.max(self.offered);
-        let is_used = is_limited || begins || self.round.brought(self.received, self.window);
-        let is_under = |part: f64| (self.window as f64) < brings * part && is_used;
-        let is_far = is_under(if is_farthest { FILLED } else { QUARTER });
-        let more = if has_lost && is_under(1.0) && self.granted >= first {
-            self.window.min(brings as u64 - self.window).max(quantum)
-        } else if (has_lost || hurries) && is_limited && self.granted / 4 >= self.window {
-            self.round.forget();
-            (self.window / 4).max(quantum)
-        } else if has_room && is_far && self.window as f64 > brings / 2.0 {
-            quantum / 2
-        } else if is_far && (has_room || is_farthest && is_preferred)
-            || is_limited && has_room && (is_settled || (self.window as f64) < brings)
-        {
-            quantum
-        } else {
-            return false;
-        };
-        self.window = self.window.saturating_add(more).min(longest_window);
-        true
-    }
-
     /// Whether it is released and of unknown length.
     pub(super) fn is_open(&self) -> bool {
         self.state == State::Released && self.total.is_none()
@@ -232,36 +169,6 @@ mod tests {
         assert!(!response.review() && response.freed);
         response.total = Some(1_500);
         assert!(!response.review() && response.is_candidate());
-    }
-
-    #[test]
-    fn a_window_that_fills_the_link_grows_on_only_once_the_queue_has_settled() {
-        let setup = RequestSetup { rate: 1e6, quantum: 100, window: 1_000, longest_window: 1 << 20, overhead: 0 };
-        let mut round = Round::default();
-        round.takes(Nanos::from_millis(600));
-        round.released(Nanos::ZERO);
-        round.came(0, 1, Nanos::ZERO, Nanos(1));
-        round.turned(2, Nanos(1));
-        assert!(round.came(1, 2, Nanos::ZERO, Nanos(2)));
-        let grows = |window, has_room, is_settled| {
-            let mut response = Response { granted: 1 << 20, window, round, ..Response::default() };
-            let grew = response.grows(
-                &setup,
-                &Cause {
-                    has_lost: false,
-                    hurries: false,
-                    has_room,
-                    brings: 6_000.0,
-                    is_settled,
-                    is_farthest: false,
-                    is_preferred: false,
-                },
-            );
-            assert_eq!(response.window, window + if grew { setup.quantum } else { 0 });
-            grew
-        };
-        assert!(grows(5_999, true, false) && !grows(6_000, true, false));
-        assert!(grows(6_000, true, true) && !grows(6_000, false, true));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::{
     Grants,
-    response::{self, Cause, Response, State},
+    growth::{self, Cause},
+    response::{Response, State},
     users::Choice,
 };
 use crate::{
@@ -92,7 +93,7 @@ impl Grants {
         request: RequestId,
         user: UserId,
         due: u64,
-        (has_lost, hurries): (bool, bool),
+        (has_lost, is_ahead): (bool, bool),
         now: Nanos,
     ) -> u64 {
         let response = &mut self.responses[request.0 as usize];
@@ -101,25 +102,24 @@ impl Grants {
         self.charge_up_to(request, target, now);
         let Response { round, grew_at, .. } = &self.responses[request.0 as usize];
         // The pace is higher than what the link carries while the far queue is short.
-        let brings = self.pace.capacity() * round.told_trip().as_secs_f64();
+        let product = self.pace.capacity() * round.told_trip().as_secs_f64();
         let trip = round.trip();
-        let is_farthest = response::is_farthest(&self.setup, brings);
+        let is_farthest = growth::is_farthest(&self.setup, product);
         let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
         let has_room = self.pace.has_room(self.in_flight, enough)
-            || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
+            || is_farthest && self.pace.has_far_room(self.in_flight, product, product * growth::FILLED);
         let cause = Cause {
             has_lost,
-            hurries,
+            is_ahead,
             has_room: has_room && self.users.candidates() == 0,
-            brings,
+            product,
             is_settled: self.pace.is_settled(round.told_trip(), *grew_at),
             is_farthest,
             is_preferred: self.users.has_candidates(user),
         };
         let response = &mut self.responses[request.0 as usize];
-        if !response.grows(&self.setup, &cause) {
-            return units;
-        }
+        let Some(growth) = response.growth(&self.setup, &cause) else { return units };
+        response.grow(growth, &self.setup, product);
         response.grew_at = now;
         let units = units + response.grant(0);
         let target = response.target();

@@ -10,10 +10,10 @@
 //! |---|---|
 //! | one of its packets is on the watched link | own |
 //! | one of its packets waits before that link | the user whose packet is on it, or *held* if none is |
-//! | it waits at the gateway: it has arrived and is not released, or some of the response could be read and may not be | the user whose packet is on the link, or *pace* if none is |
-//! | users speak TCP with the gateway, and it has not arrived there, or the gateway has read all of its response, or has no room for what it could read | *user side* |
-//! | one of its packets was dropped before the link, and what that carried has neither come there again nor been read | *recovering* |
-//! | it is released, and nothing of the response has come to the link | *server*: the way up, the connection, the server |
+//! | it is queued at the gateway, or part of its response could be read but may not be | the user whose packet is on the link, or *pace* if none is |
+//! | users speak TCP with the gateway, and it has not arrived there, or the gateway has read its whole response or has no room for more | *user side* |
+//! | one of its packets was dropped at the link, and its data has neither arrived there again nor been read | *recovering* |
+//! | it is released, and nothing of the response has reached the link | *server*: the way up, the connection, the server |
 //! | otherwise | *on its way*: between user and gateway, in flight, before other links |
 //!
 //! which divides `e - a` without remainder. The time of a packet on the link is charged to *same flow* if it belongs to

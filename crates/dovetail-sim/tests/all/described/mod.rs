@@ -72,7 +72,7 @@ pub fn answer(text: &str) {
     }
 }
 
-/// A value that might be written in place of another.
+/// A value that might be written instead of another.
 pub fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![
         "-?[0-9]{1,19}",

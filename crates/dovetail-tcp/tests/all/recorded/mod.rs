@@ -42,7 +42,7 @@ pub struct Goodput {
     pub late_bytes: Vec<u64>,
     pub drops: Vec<u64>,
     pub retransmissions: Vec<u64>,
-    /// The largest windows that receivers offered.
+    /// The largest windows advertised by receivers.
     pub window_bytes: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies that a test controls.
+//! Bodies under the control of a test.
 #![allow(dead_code)]
 
 use std::{
@@ -17,7 +17,7 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
-/// What comes through a channel, when it comes.
+/// A body fed by a channel.
 pub struct Piped(pub mpsc::UnboundedReceiver<Result<Frame<Bytes>, &'static str>>);
 
 impl Body for Piped {
@@ -29,7 +29,7 @@ impl Body for Piped {
     }
 }
 
-/// Frames of these lengths, each there when it is polled for; how many were.
+/// Frames of these lengths, each ready when polled; counts the polled ones.
 pub struct Made(VecDeque<usize>, Arc<AtomicU32>);
 
 impl Made {
@@ -38,7 +38,7 @@ impl Made {
         (Self(lengths.into_iter().collect(), Arc::clone(&polled)), polled)
     }
 
-    /// So many frames of a byte, as good as endless where that is many.
+    /// This many frames of one byte each; practically endless if that is large.
     pub fn singles(frames: usize) -> Self {
         Self::new(std::iter::repeat_n(1, frames)).0
     }
@@ -55,7 +55,7 @@ impl Body for Made {
     }
 }
 
-/// Reads a body in the background to its end, or its error.
+/// Reads a body in the background to its end or its error.
 pub fn reads<B>(body: B) -> tokio::task::JoinHandle<Result<(), B::Error>>
 where
     B: Body + Send + 'static,

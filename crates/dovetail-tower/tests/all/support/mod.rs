@@ -1,4 +1,4 @@
-//! Dispatchers to test with, and time that passes.
+//! Dispatchers for tests, and control of time.
 #![allow(dead_code)]
 
 use std::{
@@ -13,7 +13,7 @@ use dovetail_sched::{
 };
 use dovetail_tower::{Dispatcher, Ticket};
 
-/// An inference server's tokens: turns of 16, nothing under way beyond.
+/// Tokens of an inference server: turns of 16, with none in flight beyond them.
 pub fn tokens(rate: f64) -> RequestSetup {
     RequestSetup { rate, quantum: 16, window: 0, longest_window: 0, overhead: 0 }
 }
@@ -38,7 +38,7 @@ pub fn arrive(dispatcher: &Dispatcher<u32>, who: u32, class: u32) -> Ticket<u32>
     dispatcher.arrive(&who, ClassId(class), None, Arc::from(""))
 }
 
-/// What may be taken in now; the scheduler is told if that is nothing.
+/// What may be taken in now; if that is nothing, the scheduler is told.
 pub fn poll_allowed(ticket: &Ticket<u32>) -> Option<u64> {
     match ticket.poll_allowed(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready((units, _)) => Some(units),
@@ -46,7 +46,7 @@ pub fn poll_allowed(ticket: &Ticket<u32>) -> Option<u64> {
     }
 }
 
-/// Takes in whatever is allowed for so long, one unit at a time, whenever time lets more come.
+/// Takes in whatever is allowed for this long, one unit at a time, as soon as more is allowed.
 pub fn takes(ticket: Ticket<u32>) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         ticket.released().await;
@@ -57,7 +57,7 @@ pub fn takes(ticket: Ticket<u32>) -> tokio::task::JoinHandle<()> {
     })
 }
 
-/// Time passes, and everybody does what there is to do.
+/// Advances time and lets all tasks run.
 pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }
