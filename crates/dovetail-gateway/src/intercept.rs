@@ -16,7 +16,7 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
     client::{Connection, Seat},
-    greeting::{Greeting, greeting},
+    client_hello::{Greeting, greeting},
     permitted::in_hours,
     record::Record,
     refusal::Refusal,

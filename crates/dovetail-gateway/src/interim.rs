@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Whether a request's body is sent to the server. Shared with hyper, which requires it to be `Send`.
 #[derive(Debug, Default)]
-pub(crate) struct Go {
+pub(crate) struct BodyGate {
     state: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
@@ -34,7 +34,7 @@ const GOES: u8 = 1;
 const STAYS: u8 = 2;
 const OVER: u8 = 3;
 
-impl Go {
+impl BodyGate {
     /// Lets the body be sent.
     pub(crate) fn go(&self) {
         self.change(WAITS, GOES);
@@ -62,8 +62,8 @@ impl Go {
 
 /// The body's handle.
 #[derive(Debug)]
-pub(crate) struct Waits {
-    go: Arc<Go>,
+pub(crate) struct BodyWait {
+    go: Arc<BodyGate>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) enum Turn {
     Over,
 }
 
-impl Waits {
-    pub(crate) const fn new(go: Arc<Go>) -> Self {
+impl BodyWait {
+    pub(crate) const fn new(go: Arc<BodyGate>) -> Self {
         Self { go, timer: None }
     }
 
@@ -111,10 +111,10 @@ pub(crate) fn expects(headers: &mut HeaderMap, version: Version, has_body: bool)
 
 /// Passes interim responses on to a client until dropped, when the final response has arrived or there is none.
 #[derive(Debug)]
-pub(crate) struct Listening(Arc<Ear>);
+pub(crate) struct Listening(Arc<InterimSink>);
 
 #[derive(Debug)]
-struct Ear {
+struct InterimSink {
     client: Arc<Activity>,
     is_open: AtomicBool,
 }
@@ -122,11 +122,11 @@ struct Ear {
 impl Listening {
     pub(crate) fn new(client: &Arc<Activity>, version: Version) -> Self {
         let is_open = AtomicBool::new(version == Version::HTTP_11);
-        Self(Arc::new(Ear { client: Arc::clone(client), is_open }))
+        Self(Arc::new(InterimSink { client: Arc::clone(client), is_open }))
     }
 
     /// Subscribes to the interim responses to a request, for the waiting body and for the client.
-    pub(crate) fn to<B>(&self, request: &mut http::Request<B>, go: Option<Arc<Go>>) {
+    pub(crate) fn to<B>(&self, request: &mut http::Request<B>, go: Option<Arc<BodyGate>>) {
         let ear = Arc::clone(&self.0);
         hyper::ext::on_informational(request, move |response| match response.status() {
             StatusCode::CONTINUE => {

@@ -10,16 +10,16 @@
 //! | `sys`, `segment` | kernel interfaces, and the size of a packet |
 //! | [`config`], [`auth`] | the configuration, and passwords |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
-//! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be parsed as one |
-//! | `wanted`, `permitted`, `addressed`, `destination`, `own` | request targets, and what may be reached |
-//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters, log |
-//! | `client`, `held`, `gathered`, `watch` | clients' connections, and what is in flight on them |
+//! | `headers`, `upgrade`, `one_word`, `bad_request`, `client_hello` | messages, and what cannot be parsed as one |
+//! | `wanted`, `permitted`, `own_request`, `destination`, `local_addresses` | request targets, and what may be reached |
+//! | `uplink`, `interactive`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters, log |
+//! | `client`, `backpressure`, `batching`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | the gateway's state, in parts |
 //! | `quota` | users' quotas and their usage |
 //! | `ways`, `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | requests to servers and their responses; tunnels |
 //! | `pages` | the gateway's own pages |
-//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | incoming connections and their sockets |
+//! | `serve`, `intercept`, `proxy_protocol`, `tls`, `accept`, `takeover`, `listen` | incoming connections and their sockets |
 //! | `probe` | measures the far queue |
 //! | [`doctor`] | measures a link and writes a first configuration for it |
 //! | `admin` | the admin port: page, metrics, weights |
@@ -30,12 +30,14 @@
 //! [gated]: https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6
 
 mod accept;
-mod addressed;
 mod admin;
-mod announced;
 pub mod auth;
+mod backpressure;
+mod bad_request;
+mod batching;
 mod class;
 mod client;
+mod client_hello;
 pub mod config;
 mod counted;
 mod counters;
@@ -44,24 +46,23 @@ mod destination;
 pub mod doctor;
 mod error;
 mod exchange;
-mod free;
-mod gathered;
-mod greeting;
 mod headers;
-mod held;
+mod interactive;
 mod intercept;
 mod interim;
 mod life;
 mod listen;
+mod local_addresses;
 mod log;
 mod message;
 mod one_word;
-mod own;
+mod own_request;
 mod pages;
 mod per_user;
 mod permitted;
 mod place;
 mod probe;
+mod proxy_protocol;
 mod quota;
 mod record;
 mod refusal;
@@ -77,7 +78,6 @@ mod sys;
 mod takeover;
 mod tls;
 mod tunnel;
-mod unreadable;
 mod upgrade;
 mod uplink;
 mod upload;
@@ -90,8 +90,8 @@ mod who;
 #[cfg(feature = "test-support")]
 pub use self::life::Counts;
 pub use self::{
+    client_hello::server_name,
     error::GatewayError,
-    greeting::server_name,
     life::{Control, check, run, run_until_signalled},
     who::Who,
 };

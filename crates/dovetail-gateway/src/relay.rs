@@ -13,9 +13,9 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::{
-    gathered::{self, Gathered},
-    held::{Flow, Held},
-    interim::Go,
+    backpressure::{Flow, Held},
+    batching::{self, Batch},
+    interim::BodyGate,
     record::Record,
     state::Settings,
     uplink::Uplink,
@@ -47,7 +47,7 @@ pub(crate) struct Sending {
     body: Incoming,
     // How many bytes are left, if the connection does not delimit the body.
     rest: Option<u64>,
-    gathered: Gathered<Held>,
+    gathered: Batch<Held>,
     // Why it ends early, to be reported once the batched pieces have been passed on.
     broken: Option<Broken>,
     in_flight: Option<InFlight>,
@@ -59,22 +59,22 @@ pub(crate) struct Sending {
 /// The resources of a response, until its end. Dropping this earlier cancels the response.
 #[derive(Debug)]
 pub(crate) struct InFlight {
-    keeps: Keeps,
+    keeps: PoolHandle,
     idle: Option<Idle>,
     server: Server,
     is_kept: bool,
     // Releases a request body that the server did not need.
-    go: Option<Arc<Go>>,
+    go: Option<Arc<BodyGate>>,
 }
 
 /// Where to pool connections, and how many.
 #[derive(Debug, Clone)]
-pub(crate) struct Keeps {
+pub(crate) struct PoolHandle {
     pub(crate) pool: Rc<Pool>,
     pub(crate) settings: Rc<Settings>,
 }
 
-impl Keeps {
+impl PoolHandle {
     /// Keeps a connection for another request.
     fn keep(&self, server: Server, idle: Idle) {
         self.pool.keep(server, idle, self.settings.config().limits.idle_per_server);
@@ -107,7 +107,7 @@ impl Relay {
         let mut sending = Sending {
             body,
             rest,
-            gathered: Gathered::new(),
+            gathered: Batch::new(),
             broken: None,
             in_flight: Some(in_flight),
             uplink,
@@ -123,7 +123,13 @@ impl Relay {
 
 impl InFlight {
     /// `is_kept` tells whether the connection may be reused.
-    pub(crate) const fn new(keeps: Keeps, idle: Idle, server: Server, is_kept: bool, go: Option<Arc<Go>>) -> Self {
+    pub(crate) const fn new(
+        keeps: PoolHandle,
+        idle: Idle,
+        server: Server,
+        is_kept: bool,
+        go: Option<Arc<BodyGate>>,
+    ) -> Self {
         Self { keeps, idle: Some(idle), server, is_kept, go }
     }
 
@@ -206,7 +212,7 @@ impl Sending {
 
     /// Whether the newest piece may be batched: the response is long, and more is to come.
     fn may_wait(&self) -> bool {
-        self.to_come().is_some() && self.record.sent.get() >= gathered::FROM_BYTES && !self.is_over()
+        self.to_come().is_some() && self.record.sent.get() >= batching::FROM_BYTES && !self.is_over()
     }
 
     /// How many bytes its server has yet to send, if known.

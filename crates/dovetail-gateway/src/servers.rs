@@ -14,7 +14,7 @@ use crate::{
     refusal::Refusal,
     round_trips::{RoundTrips, Sampled},
     state::{Destinations, Room, Settings},
-    upstream::{Failure, Gated, Line, Reached, Server, Unchained, Upstream, Window, chain},
+    upstream::{Failure, Gated, Line, Reached, Server, TunnelRefused, Upstream, Window, chain},
     wanted::Wanted,
     ways::{Unreached, Way, asked_for, is_resolvable, ways},
 };
@@ -169,12 +169,12 @@ impl Servers {
         let (name, host) = (Arc::clone(&parent.name), Arc::clone(&wanted.host));
         match timeout(within, chain(line, request.as_bytes())).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(Unchained::Status(407))) => Err(Refusal::ParentAsks(name)),
-            Ok(Err(Unchained::Status(status))) => Err(Refusal::ParentStatus { parent: name, host, status }),
-            Ok(Err(Unchained::Garbage)) => {
+            Ok(Err(TunnelRefused::Status(407))) => Err(Refusal::ParentAsks(name)),
+            Ok(Err(TunnelRefused::Status(status))) => Err(Refusal::ParentStatus { parent: name, host, status }),
+            Ok(Err(TunnelRefused::Garbage)) => {
                 Err(Refusal::Parent { parent: name, why: "what it answered is not HTTP".into() })
             }
-            Ok(Err(Unchained::Error(error))) => {
+            Ok(Err(TunnelRefused::Error(error))) => {
                 Err(Refusal::Parent { parent: name, why: format!("it broke off: {error}") })
             }
             Err(_) => Err(Refusal::ResponseTimeout(host)),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::{
-    interim::{Go, Turn, Waits},
+    interim::{BodyGate, BodyWait, Turn},
     quota::Account,
     uplink::Lane,
     watch::{Phase, Progress},
@@ -25,7 +25,7 @@ pub(crate) struct Upload(Option<Sending>);
 struct Sending {
     // `None` once the body is not needed any more.
     body: Option<Incoming>,
-    waits: Option<Waits>,
+    waits: Option<BodyWait>,
     lane: Lane,
     // What was read of the body and may not be sent yet.
     read: Bytes,
@@ -52,9 +52,9 @@ impl Upload {
         body: Incoming,
         lane: Lane,
         (progress, account): (Rc<Progress>, Rc<Account>),
-        go: Option<Arc<Go>>,
+        go: Option<Arc<BodyGate>>,
     ) -> Self {
-        let (waits, read) = (go.map(Waits::new), Bytes::new());
+        let (waits, read) = (go.map(BodyWait::new), Bytes::new());
         Self(Some(Sending { body: Some(body), waits, lane, read, progress, account }))
     }
 }

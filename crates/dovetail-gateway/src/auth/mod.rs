@@ -10,8 +10,8 @@
 //! Guessing is slow: at most [`MOST_JOBS`] checks are in flight, no two for the same credentials, and the answer to wrong ones
 //! should be delayed by [`DELAY`]. A name that does not exist costs as much as the costliest one that does.
 
+mod check_queue;
 mod file;
-mod guesses;
 mod header;
 mod helper;
 mod memory;
@@ -29,7 +29,7 @@ use dovetail_toml::Fault;
 use http::HeaderValue;
 
 use crate::config::ConfigError;
-pub(crate) use guesses::Guesses;
+pub(crate) use check_queue::CheckQueue;
 use header::{basic, decoded};
 pub(crate) use helper::{Credentials, Helper, Known};
 use memory::Memory;

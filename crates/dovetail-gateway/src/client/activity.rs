@@ -9,7 +9,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use crate::unreadable::Unreadable;
+use crate::bad_request::Unreadable;
 
 /// The requests in flight on a connection. Shared with a stream that hyper requires to be `Send`.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{activity::Activity, connection::Connection};
-use crate::unreadable::{Instead, Unreadable};
+use crate::bad_request::{ErrorPages, Unreadable};
 
 /// How long a connection lingers, and how many bytes are read.
 const LINGER: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ pub(crate) struct ClientStream {
     has_begun: bool,
     timer: Option<Pin<Box<Sleep>>>,
     // Pages to send for requests that cannot be parsed, and the rest of one to be written.
-    instead: Instead,
+    instead: ErrorPages,
     page: Option<Bytes>,
     // The rest of interim responses to be written.
     interim: Bytes,
@@ -50,7 +50,7 @@ impl ClientStream {
         stream: Connection,
         activity: Arc<Activity>,
         (header, idle): (Duration, Duration),
-        instead: Instead,
+        instead: ErrorPages,
     ) -> Self {
         let since = Instant::now();
         Self {

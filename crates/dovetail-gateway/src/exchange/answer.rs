@@ -11,8 +11,8 @@ use super::{
     request::Exchange,
 };
 use crate::{
+    backpressure::Flow,
     headers::{self, Framing},
-    held::Flow,
     message,
     record::Record,
     refusal::Refusal,

@@ -9,7 +9,7 @@ use tokio::sync::oneshot::{Receiver, channel};
 
 use crate::{
     refusal::Refusal,
-    relay::Keeps,
+    relay::PoolHandle,
     servers::{Servers, Ways},
     state::{LastServer, Link, Settings},
     upstream::{Idle, Line, Pool, Reached, Window},
@@ -28,7 +28,7 @@ pub(crate) struct Exchanges {
     pub(super) servers: Rc<Servers>,
     pub(super) link: Rc<Link>,
     pub(super) last_server: Rc<LastServer>,
-    pub(super) keeps: Keeps,
+    pub(super) keeps: PoolHandle,
 }
 
 /// A connection to a server or parent.
@@ -55,7 +55,7 @@ impl Exchanges {
             servers: Rc::clone(servers),
             link: Rc::clone(link),
             last_server: Rc::clone(last_server),
-            keeps: Keeps { pool: Rc::clone(pool), settings: Rc::clone(settings) },
+            keeps: PoolHandle { pool: Rc::clone(pool), settings: Rc::clone(settings) },
         }
     }
 

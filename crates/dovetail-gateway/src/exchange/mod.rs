@@ -14,10 +14,10 @@ use hyper::body::{Body, Incoming};
 pub(crate) use self::{answer::Fetched, connect::Exchanges};
 use self::{attempt::Attempt, request::Exchange};
 use crate::{
+    backpressure::Flow,
     client::Activity,
     headers,
-    held::Flow,
-    interim::{self, Go, Listening},
+    interim::{self, BodyGate, Listening},
     message,
     record::Record,
     refusal::Refusal,
@@ -49,7 +49,8 @@ impl Exchanges {
         if is_upgrade {
             upgrade::name(&mut head.headers);
         }
-        let go = interim::expects(&mut head.headers, client_version, !body.is_end_stream()).then(Arc::<Go>::default);
+        let go =
+            interim::expects(&mut head.headers, client_version, !body.is_end_stream()).then(Arc::<BodyGate>::default);
         let exchange = Exchange {
             exchanges: self,
             wanted,

@@ -7,7 +7,7 @@ use http::Version;
 use super::connect::Exchanges;
 use crate::{
     client::Activity,
-    interim::{Go, Listening},
+    interim::{BodyGate, Listening},
     record::Record,
     wanted::Wanted,
     watch::Progress,
@@ -26,6 +26,6 @@ pub(super) struct Exchange<'a> {
     // An HTTP/1.0 client asked for its connection to stay open.
     pub(super) keeps_alive: bool,
     pub(super) proves_connection: bool,
-    pub(super) go: Option<Arc<Go>>,
+    pub(super) go: Option<Arc<BodyGate>>,
     pub(super) listening: Listening,
 }

@@ -9,8 +9,8 @@ use std::{
 use rustix::fs::{Access, access};
 
 use crate::{
-    auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, log::cannot_log, own::Own,
-    quota, tls::Tls,
+    auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, local_addresses::OwnAddresses,
+    log::cannot_log, quota, tls::Tls,
 };
 
 /// Checks whether this machine has what a configuration names: files and directories, and enough open files. Changes nothing
@@ -20,7 +20,7 @@ use crate::{
 /// [`GatewayError`] if a start would fail for lack of something.
 pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     let descriptors = Descriptors::raise()?;
-    Own::read().map_err(GatewayError::Addresses)?;
+    OwnAddresses::read().map_err(GatewayError::Addresses)?;
     read_passwords(config.access.passwords.as_deref())?;
     Tls::read(config.proxy.tls.as_ref())?;
     if let Some(store) = &config.store {

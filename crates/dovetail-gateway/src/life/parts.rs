@@ -16,8 +16,8 @@ use crate::{
     error::GatewayError,
     exchange::Exchanges,
     listen::Door,
+    local_addresses::OwnAddresses,
     log::open_log,
-    own::Own,
     pages,
     probe::{Probes, Probing},
     quota::{Quotas, Store},
@@ -25,7 +25,7 @@ use crate::{
     round_trips::RoundTrips,
     serve::Serving,
     servers::Servers,
-    state::{Calendar, Destinations, Identities, LastServer, Link, Notes, Room, Settings, Towards},
+    state::{Calendar, ClassByHost, Destinations, Identities, LastServer, Link, Notes, Room, Settings},
     tls::Tls,
     tunnel::Tunnels,
     upstream::Pool,
@@ -69,7 +69,7 @@ impl Parts {
         let tls = Rc::new(Tls::read(config.proxy.tls.as_ref())?);
         let identities = Identities::new(Rc::clone(&settings), passwords);
         identities.set_helper(config.access.helper.clone()).map_err(GatewayError::Random)?;
-        let own = Own::read().map_err(GatewayError::Addresses)?;
+        let own = OwnAddresses::read().map_err(GatewayError::Addresses)?;
         let keys: Vec<_> = config.quotas.iter().map(Quota::key).collect();
         let store = config.store.as_ref().map(|store| Store::open(&store.path, &keys)).transpose()?;
         let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
@@ -104,7 +104,7 @@ impl Parts {
         let serving = Serving {
             exchanges: Exchanges::new(&self.settings, &servers, &self.link, &self.pool, &self.last_server),
             tunnels: Rc::new(Tunnels::new(&self.settings, &servers, &self.link, &self.watch)),
-            towards: Rc::new(Towards::new(&self.settings, &self.destinations)),
+            towards: Rc::new(ClassByHost::new(&self.settings, &self.destinations)),
             settings: Rc::clone(&self.settings),
             identities: Rc::clone(&self.identities),
             notes: Rc::clone(&self.notes),

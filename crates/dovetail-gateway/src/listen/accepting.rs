@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    door::Door,
+    admission::Door,
     sockets::{How, Listeners},
 };
 use crate::{

@@ -1,11 +1,11 @@
 //! Listening [sockets], connections that are [accepted](accepting), and the [door] that lets them in.
 
 mod accepting;
-mod door;
+mod admission;
 mod sockets;
 
 pub(crate) use self::{
     accepting::Accepting,
-    door::Door,
+    admission::Door,
     sockets::{Listeners, Sources},
 };

@@ -3,7 +3,7 @@
 use dovetail_sched::request::ClassId;
 
 use super::seen::Seen;
-use crate::{addressed::Addressed, config::Config, quota::Account, wanted::Met, who::Who};
+use crate::{config::Config, own_request::Addressed, quota::Account, wanted::Met, who::Who};
 
 /// A user's request for a page.
 #[derive(Debug)]

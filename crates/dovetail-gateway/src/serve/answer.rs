@@ -8,10 +8,10 @@ use tracing::debug;
 
 use super::{Client, Serving};
 use crate::{
-    addressed::{Addressed, addressed},
+    backpressure::{Flow, Share},
     client::Busy,
     exchange::Fetched,
-    held::{Flow, Share},
+    own_request::{Addressed, addressed},
     pages::{self, Visit},
     per_user::Of,
     permitted::{in_hours, is_new, permitted},

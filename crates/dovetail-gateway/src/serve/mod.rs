@@ -13,16 +13,16 @@ use hyper_util::{
 use tokio::{select, sync::watch::Receiver, time::timeout};
 
 use crate::{
+    backpressure::Share,
+    bad_request::{ErrorPages, Unreadable},
     client::{Activity, ClientStream, Connection, Seat},
     exchange::Exchanges,
-    held::Share,
     pages::Seen,
     per_user::PerUser,
     quota::Quotas,
     record::Record,
-    state::{Identities, Notes, Settings, Towards},
+    state::{ClassByHost, Identities, Notes, Settings},
     tunnel::Tunnels,
-    unreadable::{Instead, Unreadable},
     wanted::Asked,
     watch::Watch,
 };
@@ -57,7 +57,7 @@ pub(crate) struct Serving {
     pub(crate) users: Rc<PerUser<Share>>,
     pub(crate) exchanges: Exchanges,
     pub(crate) tunnels: Rc<Tunnels>,
-    pub(crate) towards: Rc<Towards>,
+    pub(crate) towards: Rc<ClassByHost>,
     /// Signals that the gateway drains.
     pub(crate) stops: Receiver<bool>,
 }
@@ -80,7 +80,7 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
     let (most, headers) = serving.settings.header_limits();
     let (timeouts, instead) = {
         let config = serving.settings.config();
-        let instead = Instead { name: config.proxy.name.to_string(), header_bytes: most, headers };
+        let instead = ErrorPages { name: config.proxy.name.to_string(), header_bytes: most, headers };
         ((config.timeouts.header, config.timeouts.idle), instead)
     };
     let io = ClientStream::new(stream, Arc::clone(&activity), timeouts, instead);

@@ -5,7 +5,7 @@ use std::{cell::RefCell, fmt, net::IpAddr, rc::Rc, sync::Arc};
 use super::settings::Settings;
 use crate::{
     destination,
-    own::Own,
+    local_addresses::OwnAddresses,
     refusal::Refusal,
     resolve::{MOST_ADDRESSES, Names},
 };
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct Destinations {
     settings: Rc<Settings>,
     names: RefCell<Rc<Names>>,
-    own: Own,
+    own: OwnAddresses,
 }
 
 impl fmt::Debug for Destinations {
@@ -25,7 +25,7 @@ impl fmt::Debug for Destinations {
 
 impl Destinations {
     /// `own` has this machine's addresses.
-    pub(crate) fn new(settings: Rc<Settings>, names: Names, own: Own) -> Self {
+    pub(crate) fn new(settings: Rc<Settings>, names: Names, own: OwnAddresses) -> Self {
         Self { settings, names: RefCell::new(Rc::new(names)), own }
     }
 
@@ -107,7 +107,7 @@ mod tests {
     async fn addresses_that_are_refused_are_never_tried_and_a_reload_counts_at_once() {
         let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
         let names = Names::new(&[([127, 0, 0, 1], 53).into()]).expect("name servers");
-        let all = Destinations::new(Rc::clone(&settings), names, Own::read().expect("addresses"));
+        let all = Destinations::new(Rc::clone(&settings), names, OwnAddresses::read().expect("addresses"));
         let addresses = async |text: &str| all.addresses(&text.into()).await;
         let reach = |text: &str| all.may_reach(text.parse().ok());
         assert!(addresses("192.0.43.7").await.is_ok_and(|found| found == [IpAddr::from([192, 0, 43, 7])]));

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::settings::Settings;
 use crate::{
-    auth::{self, Check, Credentials, Guesses, Helper, Job, Known, Passwords},
+    auth::{self, Check, CheckQueue, Credentials, Helper, Job, Known, Passwords},
     class::{class_id, class_of},
     config,
     refusal::Refusal,
@@ -25,7 +25,7 @@ pub(crate) struct Identities {
     settings: Rc<Settings>,
     passwords: RefCell<Option<Rc<Passwords>>>,
     helper: RefCell<Option<Rc<Helper>>>,
-    guesses: Guesses,
+    guesses: CheckQueue,
     // Bounds concurrent password checks, for all clients.
     jobs: Arc<Semaphore>,
 }
@@ -37,7 +37,7 @@ impl Identities {
             settings,
             passwords: RefCell::new(passwords.map(Rc::new)),
             helper: RefCell::default(),
-            guesses: Guesses::default(),
+            guesses: CheckQueue::default(),
             jobs: Arc::new(Semaphore::new(auth::MOST_JOBS)),
         }
     }

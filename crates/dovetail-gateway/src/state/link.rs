@@ -13,7 +13,7 @@ use super::settings::Settings;
 use crate::{
     class::{class_id, class_of},
     config::Config,
-    free::Free,
+    interactive::InteractiveBudget,
     place::Place,
     refusal::Refusal,
     segment::SEGMENT,
@@ -35,7 +35,7 @@ pub(crate) struct Link {
     dispatcher: Dispatcher<Who>,
     window: Option<Window>,
     uplink: Rc<Uplink>,
-    free: Free,
+    free: InteractiveBudget,
 }
 
 impl Link {
@@ -50,7 +50,7 @@ impl Link {
         let window = first_window(&config, &setup)?;
         let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
         let uplink = Rc::new(Uplink::new(up, &weights, &dispatcher)?);
-        Ok(Self { settings, dispatcher, window, uplink, free: Free::new(setup.rate) })
+        Ok(Self { settings, dispatcher, window, uplink, free: InteractiveBudget::new(setup.rate) })
     }
 
     /// Starts to hand out turns.
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// The allowance of interactive tunnels without turns.
-    pub(crate) const fn free(&self) -> &Free {
+    pub(crate) const fn free(&self) -> &InteractiveBudget {
         &self.free
     }
 

@@ -2,6 +2,7 @@
 //! task takes those that it needs.
 
 mod calendar;
+mod class_by_host;
 mod destinations;
 mod identity;
 mod last_server;
@@ -9,9 +10,8 @@ mod link;
 mod notes;
 mod room;
 mod settings;
-mod towards;
 
 pub(crate) use self::{
-    calendar::Calendar, destinations::Destinations, identity::Identities, last_server::LastServer, link::Link,
-    notes::Notes, room::Room, settings::Settings, towards::Towards,
+    calendar::Calendar, class_by_host::ClassByHost, destinations::Destinations, identity::Identities,
+    last_server::LastServer, link::Link, notes::Notes, room::Room, settings::Settings,
 };

@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 16 * 1024;
 
 /// Why there is no tunnel.
 #[derive(Debug)]
-pub(crate) enum Unchained {
+pub(crate) enum TunnelRefused {
     Error(io::Error),
     /// Its response was not HTTP.
     Garbage,
@@ -21,43 +21,43 @@ pub(crate) enum Unchained {
 }
 
 /// Requests a tunnel from a parent; `request` is the complete header.
-pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), Unchained> {
-    line.write_all(request).await.map_err(Unchained::Error)?;
-    line.flush().await.map_err(Unchained::Error)?;
+pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), TunnelRefused> {
+    line.write_all(request).await.map_err(TunnelRefused::Error)?;
+    line.flush().await.map_err(TunnelRefused::Error)?;
     let mut left = MOST_BYTES;
     loop {
-        let status = status(&head(line, &mut left).await?).ok_or(Unchained::Garbage)?;
+        let status = status(&head(line, &mut left).await?).ok_or(TunnelRefused::Garbage)?;
         match status {
             // No switch of protocols was requested.
-            101 => return Err(Unchained::Garbage),
+            101 => return Err(TunnelRefused::Garbage),
             100..200 => {}
             200..300 => return Ok(()),
-            _ => return Err(Unchained::Status(status)),
+            _ => return Err(TunnelRefused::Status(status)),
         }
     }
 }
 
 /// The header of a response.
-async fn head(line: &mut Line, left: &mut usize) -> Result<Vec<u8>, Unchained> {
+async fn head(line: &mut Line, left: &mut usize) -> Result<Vec<u8>, TunnelRefused> {
     let mut head = Vec::new();
     loop {
         let mut seen = [0; 1024];
-        let length = line.peek(&mut seen).await.map_err(Unchained::Error)?;
+        let length = line.peek(&mut seen).await.map_err(TunnelRefused::Error)?;
         if length == 0 {
-            return Err(Unchained::Error(io::ErrorKind::UnexpectedEof.into()));
+            return Err(TunnelRefused::Error(io::ErrorKind::UnexpectedEof.into()));
         }
         let before = head.len();
         head.extend_from_slice(&seen[..length]);
         let end = end(&head);
         let takes = end.map_or(length, |end| end - before);
         head.truncate(before + takes);
-        *left = left.checked_sub(takes).ok_or(Unchained::Garbage)?;
-        line.skip(takes).await.map_err(Unchained::Error)?;
+        *left = left.checked_sub(takes).ok_or(TunnelRefused::Garbage)?;
+        line.skip(takes).await.map_err(TunnelRefused::Error)?;
         if end.is_some() {
             return Ok(head);
         }
         if !b"HTTP/1.".starts_with(&head[..head.len().min(7)]) {
-            return Err(Unchained::Garbage);
+            return Err(TunnelRefused::Garbage);
         }
     }
 }

@@ -14,7 +14,7 @@ mod switched;
 mod window;
 
 pub(crate) use self::{
-    chain::{Unchained, chain},
+    chain::{TunnelRefused, chain},
     connect::{Failure, Upstream, alternating},
     gated::Gated,
     line::{Line, Reached, Ungated},

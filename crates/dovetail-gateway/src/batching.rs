@@ -28,7 +28,7 @@ const MOST_TIME: Duration = Duration::from_millis(100);
 
 /// Batched pieces of one response.
 #[derive(Debug)]
-pub(crate) struct Gathered<D> {
+pub(crate) struct Batch<D> {
     pieces: VecDeque<Frame<D>>,
     bytes: usize,
     // When the first of them is due.
@@ -37,7 +37,7 @@ pub(crate) struct Gathered<D> {
     goes_on: bool,
 }
 
-impl<D: Buf> Gathered<D> {
+impl<D: Buf> Batch<D> {
     pub(crate) const fn new() -> Self {
         Self { pieces: VecDeque::new(), bytes: 0, until: None, timer: None, goes_on: false }
     }
@@ -111,14 +111,14 @@ mod tests {
     }
 
     /// Lengths of the pieces released now.
-    fn passed_on(gathered: &mut Gathered<Bytes>) -> Vec<usize> {
+    fn passed_on(gathered: &mut Batch<Bytes>) -> Vec<usize> {
         let next = || gathered.next().map(|piece| piece.into_data().unwrap().len());
         std::iter::from_fn(next).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn pieces_wait_until_there_are_enough_of_them() {
-        let mut gathered = Gathered::<Bytes>::new();
+        let mut gathered = Batch::<Bytes>::new();
         for _ in 0..5 {
             for _ in 0..5 {
                 gathered.add(piece(3_000), true);
@@ -139,7 +139,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_may_not_wait_takes_the_others_along() {
-        let mut gathered = Gathered::<Bytes>::new();
+        let mut gathered = Batch::<Bytes>::new();
         gathered.add(piece(1), true);
         gathered.add(piece(2), false);
         assert_eq!(passed_on(&mut gathered), [1, 2]);
@@ -151,7 +151,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_first_waits_no_longer_than_it_may() {
-        let mut gathered = Gathered::<Bytes>::new();
+        let mut gathered = Batch::<Bytes>::new();
         for round in 0..4 {
             // Some are released before their timer fires.
             if round % 2 == 1 {

@@ -18,10 +18,10 @@ use tracing::debug;
 
 use super::sockets::How;
 use crate::{
-    announced::{Announced, announced},
     client::{Connection, Seat, Seats},
     counters::{Counters, add},
     intercept::intercepted,
+    proxy_protocol::{Announced, announced},
     refusal::Refusal,
     serve::{Serving, serve},
     state::Room,

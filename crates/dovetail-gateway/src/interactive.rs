@@ -11,13 +11,13 @@ const FREE_DEPTH: f64 = 12.0 * SEGMENT as f64;
 
 /// A token bucket filled with a fraction of the link's rate.
 #[derive(Debug)]
-pub(crate) struct Free {
+pub(crate) struct InteractiveBudget {
     rate: Cell<f64>,
     bytes: Cell<f64>,
     at: Cell<Instant>,
 }
 
-impl Free {
+impl InteractiveBudget {
     /// For a link of this many bytes per second.
     pub(crate) fn new(goodput: f64) -> Self {
         Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn an_eighth_of_the_link_is_free_and_a_dozen_answers_at_once() {
-        let free = Free::new(8.0 * SEGMENT as f64);
+        let free = InteractiveBudget::new(8.0 * SEGMENT as f64);
         let began = free.at.get();
         let after = |seconds| began + Duration::from_secs(seconds);
         (0..12).for_each(|_| free.take(SEGMENT));
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn unused_capacity_does_not_add_up() {
-        let free = Free::new(8.0 * SEGMENT as f64);
+        let free = InteractiveBudget::new(8.0 * SEGMENT as f64);
         let later = free.at.get() + Duration::from_secs(3_600);
         assert!(free.is_open_at(later));
         free.take(12 * SEGMENT);

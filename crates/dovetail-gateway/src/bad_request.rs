@@ -56,7 +56,7 @@ impl Unreadable {
 
 /// Settings of the pages sent instead of hyper's answers.
 #[derive(Debug)]
-pub(crate) struct Instead {
+pub(crate) struct ErrorPages {
     /// The gateway's name.
     pub(crate) name: String,
     /// Maximum bytes and fields of a header.
@@ -64,7 +64,7 @@ pub(crate) struct Instead {
     pub(crate) headers: usize,
 }
 
-impl Instead {
+impl ErrorPages {
     pub(crate) fn page(&self, unreadable: Unreadable) -> Vec<u8> {
         let refusal = match unreadable {
             Unreadable::Malformed => Refusal::BadRequest("it is malformed (RFC 9112)"),

@@ -17,7 +17,7 @@ use crate::{counted::Counted, per_user::PerUser, refusal::Refusal, who::Who};
 
 /// Queues of requests whose client already has a check in progress.
 #[derive(Debug, Default)]
-pub(crate) struct Guesses(Rc<PerUser<Queue>>);
+pub(crate) struct CheckQueue(Rc<PerUser<Queue>>);
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -27,7 +27,7 @@ struct Queue {
     found: Notify,
 }
 
-impl Guesses {
+impl CheckQueue {
     /// Runs `examine` once the client has no other check in progress, unless `known` returns a result first.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_clients_requests_are_examined_one_after_the_other() {
-        let guesses = Rc::new(Guesses::default());
+        let guesses = Rc::new(CheckQueue::default());
         let (began, from) = (Rc::<RefCell<Vec<_>>>::default(), Instant::now());
         let mut asked = JoinSet::new();
         let examined = async {
@@ -116,7 +116,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_has_become_known_waits_no_longer() {
-        let (guesses, from) = (Rc::new(Guesses::default()), Instant::now());
+        let (guesses, from) = (Rc::new(CheckQueue::default()), Instant::now());
         let known = Rc::<Cell<bool>>::default();
         let mut asked = JoinSet::new();
         let examined = async {
@@ -150,7 +150,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_more_than_so_many_of_a_client_wait() {
-        let guesses = Rc::new(Guesses::default());
+        let guesses = Rc::new(CheckQueue::default());
         let mut asked = JoinSet::new();
         let look = |last| {
             let guesses = Rc::clone(&guesses);

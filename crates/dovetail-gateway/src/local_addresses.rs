@@ -13,11 +13,11 @@ use tracing::warn;
 
 /// Known addresses, at least one.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct OwnAddresses {
     addresses: RefCell<Vec<IpAddr>>,
 }
 
-impl Own {
+impl OwnAddresses {
     /// Reads the current addresses.
     pub(crate) fn read() -> io::Result<Self> {
         Ok(Self { addresses: RefCell::new(read()?) })
@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn this_machine_has_loopback() {
-        assert!(Own::read().expect("addresses").all().contains(&Ipv4Addr::LOCALHOST.into()));
+        assert!(OwnAddresses::read().expect("addresses").all().contains(&Ipv4Addr::LOCALHOST.into()));
     }
 
     #[test]
     fn no_addresses_are_an_error_and_change_nothing() {
-        let own = Own { addresses: RefCell::new(vec![Ipv4Addr::LOCALHOST.into()]) };
+        let own = OwnAddresses { addresses: RefCell::new(vec![Ipv4Addr::LOCALHOST.into()]) };
         for failed in [Err(io::ErrorKind::PermissionDenied.into()), some(Vec::new())] {
             assert!(failed.is_err());
             own.renew(failed);

@@ -14,12 +14,12 @@ use crate::{class::class_id, wanted::Wanted};
 
 /// Finds the classes of hosts.
 #[derive(Debug)]
-pub(crate) struct Towards {
+pub(crate) struct ClassByHost {
     settings: Rc<Settings>,
     destinations: Rc<Destinations>,
 }
 
-impl Towards {
+impl ClassByHost {
     pub(crate) fn new(settings: &Rc<Settings>, destinations: &Rc<Destinations>) -> Self {
         Self { settings: Rc::clone(settings), destinations: Rc::clone(destinations) }
     }
