@@ -49,7 +49,7 @@ use spread::Spread;
 
 /// The command's own allocator.
 #[global_allocator]
-static ALLOCATOR: dovetail_pages::HugePages = dovetail_pages::HugePages;
+static ALLOCATOR: dovetail_hugepages::HugePages = dovetail_hugepages::HugePages;
 
 /// Prints one table of how fast everything is.
 #[derive(Parser)]

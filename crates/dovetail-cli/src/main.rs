@@ -4,7 +4,7 @@ use std::{env, process::ExitCode};
 
 /// Tables of a million flows are visited at random.
 #[global_allocator]
-static ALLOCATOR: dovetail_pages::HugePages = dovetail_pages::HugePages;
+static ALLOCATOR: dovetail_hugepages::HugePages = dovetail_hugepages::HugePages;
 
 fn main() -> ExitCode {
     ExitCode::from(dovetail_cli::run(env::args_os()))

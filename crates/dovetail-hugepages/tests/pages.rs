@@ -5,7 +5,7 @@
 
 use std::{fs, hint::black_box};
 
-use dovetail_pages::{HugePages, LEAST_BYTES};
+use dovetail_hugepages::{HugePages, LEAST_BYTES};
 use proptest::prelude::*;
 
 #[global_allocator]

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! #[global_allocator]
-//! static ALLOCATOR: dovetail_pages::HugePages = dovetail_pages::HugePages;
+//! static ALLOCATOR: dovetail_hugepages::HugePages = dovetail_hugepages::HugePages;
 //!
 //! let table = vec![0_u64; 1 << 20];
 //! assert_eq!(table.len(), 1 << 20);
