@@ -1,4 +1,4 @@
-//! Bars as SVG pictures for the book: simulators side by side, and where a packet's time goes.
+//! Bar charts as SVG for the book: simulators side by side, and where a packet's time goes.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::{chart::escape, parts, row::Row};
 
 const WIDTH: f64 = 820.0;
 const LEFT: f64 = 130.0;
-// Long names begin before 0.
+// Long names extend below 0.
 const BEFORE: f64 = 30.0;
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 40.0;
@@ -15,7 +15,7 @@ const STEP: f64 = 28.0;
 const OURS: &str = "#0072b2";
 const THEIRS: &str = "#b0b0b0";
 
-/// A bar: what it is, its parts one behind the other, and what is written at its end.
+/// A bar: its name, its parts one after the other, and the label at its end.
 struct Bar {
     name: String,
     parts: Vec<(f64, &'static str)>,
@@ -26,8 +26,8 @@ fn median<'a>(rows: &'a [Row], benchmark: &str, subject: &str) -> Option<&'a Row
     rows.iter().find(|row| row.benchmark == benchmark && row.subject == subject)
 }
 
-/// Packets a second over one link, ours before each peer's; on a logarithmic axis, as ours would leave nothing to see of
-/// theirs. `None` without peers.
+/// Packets per second over one link, ours next to each peer's; on a logarithmic axis, as otherwise theirs would be
+/// invisible next to ours. `None` without peers.
 pub fn peers(rows: &[Row], machine: &str) -> Option<String> {
     const DECADES: [(f64, &str); 4] = [(1e4, "10,000"), (1e5, "100,000"), (1e6, "1 million"), (1e7, "10 million")];
     let link: Vec<&Row> = rows.iter().filter(|row| row.benchmark == "simulator, link").collect();
@@ -51,7 +51,7 @@ pub fn peers(rows: &[Row], machine: &str) -> Option<String> {
     Some(draw(&title, &[], &bars, &ticks))
 }
 
-/// What of a packet's time goes into what, in nanoseconds. `None` where that was not measured.
+/// How a packet's time is spent, in nanoseconds. `None` if that was not measured.
 pub fn parts(rows: &[Row], machine: &str) -> Option<String> {
     const COLOURS: [(&str, &str); 4] = [
         ("arrivals", "#56b4e9"),

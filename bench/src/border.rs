@@ -1,11 +1,11 @@
-//! What a call through C costs over a direct one: [`dovetail_bench_counts::border`] says what the two do.
+//! The cost of a call through C over a direct one; [`dovetail_bench_counts::border`] describes both.
 //!
-//! Each pair of them is made in a process of its own, as where tables and code lie in memory makes more of a difference than
-//! the calls do; in it they take turns, and the difference is taken round by round. A pair counts as its medians.
+//! Each pair is measured in a process of its own, as the placement of tables and code in memory makes more of a difference
+//! than the calls do; within it the two take turns, and the difference is taken round by round. A pair counts by its medians.
 //!
-//! And how much more two threads do than one, each with a scheduler of its own, in the time that passes. How much the
-//! machine lets two threads do at once is seen from Rust, in the same rounds: so that a core which is half of another, or
-//! busy with other things, is not taken for the handles.
+//! Also measures how much more two threads do than one in the same time, each with a scheduler of its own. How well the
+//! machine runs two threads at once is measured from Rust, in the same rounds: so that a core that is half of another, or
+//! busy with other things, is not blamed on the handles.
 
 use std::{
     env,
@@ -26,10 +26,10 @@ use crate::{
 };
 
 const FLOWS: [u32; 3] = [10, 1_000, 100_000];
-/// So many of each are made.
+/// Number of pairs.
 const PAIRS: usize = 11;
 
-/// For every policy and number of flows: the two ways, and what the second takes more.
+/// For every policy and number of flows: the two ways, and the excess of the second.
 pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {
     let mut rows = Vec::new();
     for policy in POLICIES {
@@ -56,7 +56,7 @@ fn rows_of(policy: &str, flows: u32, pairs: &[[f64; 3]]) -> Vec<Row> {
     benchmarks.into_iter().enumerate().filter_map(row).collect()
 }
 
-/// What [`pair`] says in a process of its own.
+/// Runs [`pair`] in a separate process.
 fn pair_in_a_process(policy: &str, flows: u32, pair: usize) -> Result<[f64; 3], String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let arguments = ["--pair", policy, &flows.to_string(), &pair.to_string()];
@@ -70,8 +70,8 @@ fn pair_in_a_process(policy: &str, flows: u32, pair: usize) -> Result<[f64; 3], 
     figures.map_err(|_| wrong())?.try_into().map_err(|_| wrong())
 }
 
-/// The medians of one pair: a packet from Rust, from C, and what C takes more. Which of the two is made and measured first changes
-/// from pair to pair.
+/// The medians of one pair: a packet from Rust, from C, and the excess of C. Which of the two is created and measured first
+/// alternates from pair to pair.
 pub fn pair(policy: &str, flows: u32, pair: usize) -> Result<[f64; 3], String> {
     let ways = (0..Way::ALL.len()).map(|turn| Way::ALL[(pair + turn) % Way::ALL.len()]);
     let subjects = ways.map(|way| Ok((way.to_string(), way.filled(policy, flows)?)));
@@ -87,15 +87,15 @@ pub fn pair(policy: &str, flows: u32, pair: usize) -> Result<[f64; 3], String> {
     Ok([median(rust)?, median(c)?, median(&more)?])
 }
 
-/// What two threads do beside one, a scheduler each, both ways; on any cores, wherever the rest is pinned to.
+/// Throughput of two threads relative to one, with a scheduler each, both ways; on any cores, whatever the rest is pinned to.
 pub fn two_threads(mut failed: impl FnMut(String)) -> Vec<Row> {
     const FLOWS: u32 = 1_000;
     const ROUNDS: usize = 15;
     let subject = POLICIES[0];
     eprintln!("{subject} in two threads");
-    // By way, and then by whether there are two.
+    // By way, then by whether there are two threads.
     let mut rates = [const { [const { Vec::new() }; 2] }; Way::ALL.len()];
-    // The first of each is a warm-up.
+    // The first round of each is a warm-up.
     for round in 0..=ROUNDS {
         for threads in [1, 2] {
             for (way, rates) in Way::ALL.into_iter().zip(&mut rates) {
@@ -144,7 +144,7 @@ fn row(
     Some(Row { benchmark: benchmark.into(), subject: subject.into(), flows, spread: spread?, unit, goal })
 }
 
-/// Packets a second of all threads together.
+/// Packets per second of all threads together.
 fn rate_of(way: Way, threads: usize, policy: &str, flows: u32) -> Result<f64, String> {
     const STEPS: u32 = 3_000_000;
     let together = Barrier::new(threads);
@@ -152,7 +152,7 @@ fn rate_of(way: Way, threads: usize, policy: &str, flows: u32) -> Result<f64, St
         on_any_core()?;
         let mut made = way.filled(policy, flows);
         if let Ok(subject) = &mut made {
-            // From the order of filling to that of the steady state.
+            // Changes from the order of filling to that of the steady state.
             let _: Result<(), String> = (0..4 * flows).try_for_each(|_| subject.step());
         }
         together.wait();
@@ -164,7 +164,7 @@ fn rate_of(way: Way, threads: usize, policy: &str, flows: u32) -> Result<f64, St
         Ok(begun.elapsed())
     };
     let took: Result<Vec<Duration>, String> = thread::scope(|scope| {
-        // Collected first: all have to begin.
+        // Collected first: all threads must start.
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?).collect()
     });
@@ -172,7 +172,7 @@ fn rate_of(way: Way, threads: usize, policy: &str, flows: u32) -> Result<f64, St
     Ok(threads as f64 * f64::from(STEPS) / longest.as_secs_f64())
 }
 
-/// Lets this thread go wherever it may: `bench/run.sh` pins the others.
+/// Lets this thread run on any core: `bench/run.sh` pins the others.
 pub fn on_any_core() -> Result<(), String> {
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|core| all.set(core));

@@ -1,4 +1,4 @@
-//! Nanoseconds an operation over the number of flows, as an SVG picture for the book.
+//! Nanoseconds per operation over the number of flows, as an SVG chart for the book.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LABEL_HEIGHT: f64 = 14.0;
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#666666", "#7b3294"];
 const DASHES: [&str; 3] = ["none", "6 3", "2 2"];
 
-/// A line a subject through its medians; both axes are logarithmic. `None` when there is nothing to draw.
+/// One line per subject through its medians; both axes are logarithmic. `None` if there is nothing to draw.
 pub fn draw(rows: &[Row], title: &str) -> Option<String> {
     let rows: Vec<&Row> = rows
         .iter()
@@ -50,7 +50,7 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
         line(LEFT, at, WIDTH - RIGHT, at, &nanos.to_string(), "end", (LEFT - 6.0, at + 4.0));
     }
     for flows in ticks(x_min, x_max).filter(|flows| (x_min - 1e-9..x_max + 1e-9).contains(&flows.log10())) {
-        // Decades only: the axis is as long as four or five of them.
+        // Decades only: the axis spans four or five of them.
         if flows.log10().fract().abs() < 1e-9 {
             let at = x(flows);
             line(at, TOP, at, HEIGHT - BOTTOM, &flows.to_string(), "middle", (at, HEIGHT - BOTTOM + 18.0));
@@ -86,7 +86,7 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
             ends.push((x(flows(last)), y(last.spread.median), *subject, colour));
         }
     }
-    // Names stand at the ends of their lines, pushed apart where they would lie on one another: up from the axis, then down.
+    // Names are placed at the ends of their lines, pushed apart if they would overlap: up from the axis, then down.
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut places: Vec<f64> = ends.iter().map(|end| end.1).collect();
     let mut free = HEIGHT - BOTTOM;

@@ -1,7 +1,7 @@
-//! What the processor spent on us.
+//! Processor time.
 //!
-//! Everything here runs on one thread and waits for nothing, so on a quiet machine its processor time is the time that
-//! passes. On a busy one it leaves out what others took from the core in between.
+//! Everything here runs on one thread and never blocks, so on a quiet machine its processor time is the elapsed time. On a
+//! busy one it excludes what other processes took from the core meanwhile.
 
 use std::time::Duration;
 

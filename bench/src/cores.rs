@@ -1,6 +1,6 @@
-//! What a second core brings one run, which then draws packets while the first orders and measures them.
+//! Speed-up of one run by a second core, which generates packets while the first schedules and measures them.
 //!
-//! Figures are of the time that passes, on any two cores: what waits for the other thread counts.
+//! Figures are elapsed time, on any two cores: waiting for the other thread counts.
 
 use std::{fmt::Write as _, io::Cursor, sync::Arc, thread, time::Instant};
 
@@ -23,7 +23,7 @@ const FLOWS: u32 = 1_000;
 const PACKETS: u64 = 1_000_000;
 const POLICIES: [&str; 3] = ["drr", "wfq", "tradeoff"];
 
-/// Where packets come from.
+/// The source of packets.
 enum Source {
     Table(Arc<str>),
     Scenario,
@@ -50,7 +50,7 @@ impl Source {
     }
 }
 
-/// Packets a second on one core and on two, and how many times as many that is.
+/// Packets per second on one core and on two, and their ratio.
 pub fn rows(rounds: u64, mut failed: impl FnMut(String)) -> Vec<Row> {
     let table = match table() {
         Ok(table) => table,
@@ -98,7 +98,7 @@ fn of_rounds(source: &Source, policy: &str, rounds: u64) -> Result<[Vec<f64>; 2]
     Ok(rates)
 }
 
-/// Packets a second, and what the run came to.
+/// Packets per second, and the summary of the run.
 fn timed(source: &Source, policy: &PolicySpec, ahead: bool) -> Result<(f64, Summary), String> {
     let on_a_thread = || {
         on_any_core()?;

@@ -1,8 +1,8 @@
-//! What the figures should be. Nothing fails when one is missed: the table says so.
+//! Goals for the figures. Missing one is not a failure: the table shows it.
 
 use crate::row::Goal;
 
-/// Nanoseconds of a dequeue and an enqueue.
+/// Nanoseconds per dequeue and enqueue.
 pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
     let most = match (policy, flows) {
         ("drr", 1_000) => 25.0,
@@ -17,34 +17,34 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
     Some(Goal::AtMost(most))
 }
 
-/// How many times as long a policy of constant cost may take with very many flows.
+/// Maximum slowdown of a policy of constant cost with very many flows.
 pub const FLAT: Goal = Goal::AtMost(2.0);
 
-/// How many times as long as with 10,000 flows a policy with a heap may take with a million.
+/// Maximum slowdown of a policy with a heap with a million flows relative to 10,000.
 pub const FLAT_HEAP: Goal = Goal::AtMost(2.5);
 
-/// Megabytes that a run with ten million flows may take, its flow table and all.
+/// Maximum megabytes of a run with ten million flows, including its flow table.
 pub const TEN_MILLION_FLOWS: Goal = Goal::AtMost(4_000.0);
 
-/// How many times as long as DRR its variant with short flows first may take.
+/// Maximum time of DRR's variant with short flows first, relative to DRR.
 pub const BESIDE_DRR: Goal = Goal::AtMost(1.4);
 
-/// How many times as long as MR3 the trade-off may take in its paper's testbed.
+/// Maximum time of the trade-off relative to MR3 in its paper's testbed.
 pub const BESIDE_MR3: Goal = Goal::AtMost(2.5);
 
-/// Nanoseconds that a packet may take more from C than from Rust.
+/// Maximum excess of a packet from C over one from Rust, in nanoseconds.
 pub const THROUGH_C: Goal = Goal::AtMost(15.0);
 
-/// How many times as much two threads do as one, with a handle each from C.
+/// Minimum throughput of two threads relative to one, with a handle each from C.
 pub const TWO_THREADS: Goal = Goal::AtLeast(1.8);
 
-/// How much of what a second thread brings from Rust it brings from C.
+/// Minimum gain by a second thread from C, relative to that from Rust.
 pub const AS_RUST_DOES: Goal = Goal::AtLeast(0.95);
 
-/// Virtual seconds a second of the network simulator with 4,000 transfers.
+/// Virtual seconds per second of the network simulator with 4,000 transfers.
 pub const NETWORK: Goal = Goal::AtLeast(1_500.0);
 
-/// Nanoseconds of a segment of TCP, both ends together.
+/// Nanoseconds per TCP segment, both ends together.
 pub const SEGMENT: Goal = Goal::AtMost(1_000.0);
 
 /// Packets per second of the whole simulator with 1,000 flows.

@@ -1,19 +1,19 @@
-//! How fast the schedulers and the simulator are, beside their peers, as one table.
+//! Speed of the schedulers and the simulator, beside their peers, as one table.
 //!
 //! | module | what is measured |
 //! |---|---|
 //! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
-//! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
-//! | [`requests`] | nanoseconds of a response and the release that follows, beside a linear search |
+//! | [`testbed`] | the same for the trade-off and MR3 in the setting of its paper |
+//! | [`requests`] | nanoseconds of a response and the release that follows, compared with a linear search |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
-//! | [`border`] | nanoseconds that a packet takes more from C than from Rust |
+//! | [`border`] | nanoseconds per packet that C costs over Rust |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
-//! | [`transport`] | nanoseconds of a segment of that TCP |
-//! | [`cores`] | what a second core brings one run |
+//! | [`transport`] | nanoseconds per segment of that TCP |
+//! | [`cores`] | speed-up of one run by a second core |
 //! | [`parts`] | where a packet's time goes in the whole simulator |
-//! | [`memory`] | bytes of a flow and of a packet, and a run with ten million flows |
+//! | [`memory`] | bytes per flow and per packet, and a run with ten million flows |
 //!
-//! [`chart`] and [`bars`] draw what was measured.
+//! [`chart`] and [`bars`] draw the results.
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
@@ -108,7 +108,7 @@ enum Part {
     Memory,
 }
 
-/// What is written as JSON, and read again.
+/// The format of the JSON file.
 #[derive(Serialize, Deserialize)]
 struct Results {
     machine: String,
@@ -117,7 +117,7 @@ struct Results {
 }
 
 impl Results {
-    /// One after the other, of one machine.
+    /// Reads several files of one machine.
     fn read(files: &[PathBuf]) -> Result<Self, String> {
         let mut all: Option<Self> = None;
         for file in files {
@@ -135,7 +135,7 @@ impl Results {
         all.ok_or_else(|| "no results".into())
     }
 
-    /// Measures what is asked for.
+    /// Runs the requested measurements.
     fn measured(args: &Args) -> Self {
         let (mut rows, mut left_out) = (Vec::new(), Vec::new());
         let asked = |part| args.only.is_none_or(|only| only == part);
@@ -224,7 +224,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What a process of its own says to the one that started it.
+/// Prints the figures of a child process for the process that started it.
 fn said(figures: Result<impl IntoIterator<Item = f64>, String>) -> ExitCode {
     match figures {
         Ok(figures) => {
@@ -240,7 +240,7 @@ fn said(figures: Result<impl IntoIterator<Item = f64>, String>) -> ExitCode {
 
 const OPERATION: &str = "operation";
 const FULL_BUFFER: &str = "full buffer";
-/// The policy that variants of it are held against.
+/// The policy with which its variants are compared.
 const BESIDE: &str = "drr";
 
 fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
@@ -276,12 +276,12 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
         rows.extend(full_buffer(&policies, flows, left_out));
     }
     let order = |row: &Row| policies.iter().position(|policy| policy.as_str() == row.subject);
-    // The peer stands behind all of ours.
+    // The peer is listed after all of ours.
     rows.sort_by_key(|row| (row.benchmark != OPERATION, row.subject == Firq::NAME, order(row), row.flows));
     let mut flat = Vec::new();
     let of_constant_cost = policies.iter().filter(|policy| policy.entry().cost.starts_with("O(1)"));
     for (benchmark, policy) in of_constant_cost.flat_map(|policy| [(OPERATION, policy), (FULL_BUFFER, policy)]) {
-        // The longest queue of all is found in O(log n).
+        // Finding the longest queue of all takes O(log n).
         if benchmark == FULL_BUFFER && policy.as_str() == BESIDE {
             continue;
         }
@@ -310,7 +310,7 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     rows
 }
 
-/// What a million flows take over ten thousand, where the cost grows with them.
+/// Cost with a million flows relative to ten thousand, for policies whose cost grows with them.
 fn flat_heaps(policies: &[PolicySpec], rows: &[Row]) -> Vec<Row> {
     const FEW: u32 = 10_000;
     const MANY: u32 = 1_000_000;
@@ -327,7 +327,7 @@ fn flat_heaps(policies: &[PolicySpec], rows: &[Row]) -> Vec<Row> {
     policies.iter().filter(|policy| !policy.entry().cost.starts_with("O(1)")).filter_map(ratio).collect()
 }
 
-/// The policies with a rule of their own for a full buffer, beside deficit round robin with the longest queue of all.
+/// The policies with their own rule for a full buffer, next to deficit round robin, which drops from the longest queue.
 fn full_buffer(policies: &[PolicySpec], flows: u32, left_out: &mut Vec<String>) -> Vec<Row> {
     let with_a_rule = ["drr-sff", "las", "run2c", BESIDE];
     let policies: Vec<PolicySpec> =
@@ -366,7 +366,7 @@ fn simulators(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
             }
         }
     }
-    // By pipeline, the comparison last, then as they were run.
+    // By pipeline, the comparison last, then in the order of the runs.
     rows.sort_by(|a: &Row, b: &Row| b.benchmark.cmp(&a.benchmark).then(b.flows.cmp(&a.flows)));
     rows.extend(ratios);
     rows
@@ -383,7 +383,7 @@ fn row(
     Some(Row { benchmark: benchmark.into(), subject, flows, spread: spread?, unit, goal })
 }
 
-/// What the operating system calls the processor.
+/// The processor's name, from the operating system.
 fn machine() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {

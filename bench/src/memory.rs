@@ -1,7 +1,7 @@
-//! Memory: what a flow takes that has nothing waiting, what a packet that waits takes, and a run with ten million flows.
+//! Memory of a flow without packets, of a queued packet, and of a run with ten million flows.
 //!
-//! Each figure is of a process of its own, as the system counts it (`/proc/self/status`, resident): this program starts
-//! itself for it. Tables grow by doubling, but what was never written is not resident.
+//! Each figure is measured in a process of its own, as counted by the system (`/proc/self/status`, resident): this program
+//! starts itself for it. Tables grow by doubling, but what was never written is not resident.
 
 use std::{env, fs, process::Command};
 
@@ -25,10 +25,10 @@ const FLOWS: u32 = 1_000_000;
 const PACKETS_A_FLOW: u32 = 10;
 const MANY: u32 = 10_000_000;
 const MANY_PACKETS: u64 = 20_000_000;
-/// Policies that run with so many flows.
+/// Policies for which a run with ten million flows is measured.
 const WITH_MANY: [&str; 1] = ["wfq"];
 
-/// Rows of all, each measured `rounds` times; runs with ten million flows once.
+/// All rows, each measured `rounds` times; runs with ten million flows once.
 pub fn rows(rounds: u64, mut failed: impl FnMut(String)) -> Vec<Row> {
     let mut rows = Vec::new();
     for policy in POLICIES {
@@ -61,7 +61,7 @@ fn row(benchmark: &str, policy: &str, flows: u32, figures: &[f64], unit: Unit) -
     Some(Row { benchmark: benchmark.into(), subject: policy.into(), flows, spread, unit, goal: None })
 }
 
-/// What [`weigh`] says in a process of its own.
+/// Runs [`weigh`] in a separate process.
 fn in_a_process(what: &str, policy: &str) -> Result<Vec<f64>, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program).args(["--weigh", what, "--policy", policy]).output();
@@ -73,7 +73,7 @@ fn in_a_process(what: &str, policy: &str) -> Result<Vec<f64>, String> {
     text.split_whitespace().map(|figure| figure.parse().map_err(|_| format!("said {text}"))).collect()
 }
 
-/// The figures of `what` for the policy: bytes a flow and a packet of `tables`, or megabytes of a `run`.
+/// The figures of `what` for the policy: bytes per flow and per packet of `tables`, or megabytes of a `run`.
 pub fn weigh(what: &str, policy: &PolicySpec) -> Result<Vec<f64>, String> {
     match what {
         "tables" => tables(policy),
@@ -108,7 +108,7 @@ fn offer(scheduler: &mut dyn Scheduler, flow: FlowId, demand: Demand, now: Nanos
     if admission.is_queued() { Ok(()) } else { Err(format!("a packet was not queued: {admission:?}")) }
 }
 
-/// Takes the packet that waits through the pipeline.
+/// Passes the queued packet through the pipeline.
 fn take(scheduler: &mut dyn Scheduler, now: &mut Nanos) -> Result<(), String> {
     let released = loop {
         if let Some(released) = scheduler.dequeue(*now) {
@@ -132,7 +132,7 @@ fn take(scheduler: &mut dyn Scheduler, now: &mut Nanos) -> Result<(), String> {
     Ok(())
 }
 
-/// The most that a run with ten million flows took, meters and all, each packet's flow being looked up by its five-tuple.
+/// Peak memory of a run with ten million flows, including meters, with each packet's flow looked up by its five-tuple.
 fn run(policy: &PolicySpec) -> Result<Vec<f64>, String> {
     let source = Source::Poisson(Resources::CpuAndLink);
     let mode = PipelineMode::Unbounded;
@@ -146,7 +146,7 @@ fn run(policy: &PolicySpec) -> Result<Vec<f64>, String> {
     Ok(vec![resident("VmHWM")? / 1e6])
 }
 
-/// Bytes, by the name that the system has for them.
+/// A memory figure in bytes, by the system's name for it.
 fn resident(field: &str) -> Result<f64, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
@@ -154,7 +154,7 @@ fn resident(field: &str) -> Result<f64, String> {
     kilobytes.map(|kilobytes| kilobytes * 1024.0).ok_or_else(|| format!("the system does not say {field}"))
 }
 
-/// Packets whose flows are known by their five-tuples only.
+/// Packets whose flows are identified by their five-tuples only.
 struct Keyed {
     flows: Box<dyn Workload>,
     table: FlowTable<FiveTuple>,

@@ -1,7 +1,7 @@
-//! The network simulator: how many seconds of the published network pass in one of the processor's.
+//! The network simulator: how many seconds of the published network are simulated per second of processor time.
 //!
 //! 4,000 transfers over TCP through a link of 3 Mbit/s (`scenarios/drr-sff.toml`, Sun et al., ICNS 2007), with meters and
-//! without records. Policies take turns, round after round, each with another seed.
+//! without records. Policies take turns, round after round, each round with another seed.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::{clock::Stopwatch, goals, row::Row, row::Unit, spread::Spread};
 const SCENARIO: &str = include_str!("../../scenarios/drr-sff.toml");
 const POLICIES: [&str; 3] = ["fifo", "las", "drr-sff"];
 
-/// A row a policy.
+/// One row per policy.
 pub fn rows(rounds: u64, mut failed: impl FnMut(String)) -> Vec<Row> {
     let mut measured: Vec<(&str, Vec<f64>)> = POLICIES.iter().map(|policy| (*policy, Vec::new())).collect();
     let mut transfers = 0;
@@ -40,7 +40,7 @@ pub fn rows(rounds: u64, mut failed: impl FnMut(String)) -> Vec<Row> {
     measured.into_iter().filter_map(row).collect()
 }
 
-/// Virtual seconds a second, and how many transfers there were.
+/// Virtual seconds per second, and the number of transfers.
 fn run(policy: &str, seed: u64) -> Result<(f64, u32), String> {
     let mut none = |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, file.to_owned()));
     let network = Network::parse(SCENARIO, "drr-sff", &mut none).map_err(|error| error.to_string())?;

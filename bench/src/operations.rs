@@ -1,7 +1,7 @@
 //! Times of one dequeue and one enqueue in the steady state, see [`dovetail_bench_counts::operation`].
 //!
-//! All subjects take turns, round after round, so that a slow moment of the machine falls on all of them; each first
-//! runs long enough to have its own data back in the caches.
+//! All subjects take turns, round after round, so that a slow moment of the machine affects all of them; each first runs
+//! long enough to have its own data back in the caches.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use dovetail_sched::PolicySpec;
 
 use crate::{clock::Stopwatch, peers::firq::Firq};
 
-/// How often each subject is measured.
+/// Number of measurements per subject.
 pub const ROUNDS: usize = 9;
-// A measurement ends after so many steps, or, for what is slow, so much time.
+// A measurement ends after this many steps, or, for slow subjects, this much time.
 const STEPS: u32 = 100_000;
 const LONGEST: Duration = Duration::from_millis(60);
-// Between two looks at the clock.
+// Steps between clock readings.
 const CHUNK: u32 = 5_000;
 
-/// A subject's name and the nanoseconds a step of its measurements, in order of the rounds.
+/// A subject's name and its nanoseconds per step, in order of the rounds.
 pub struct Measured {
     pub subject: String,
     pub nanos: Vec<f64>,
 }
 
-/// Measures `policies` and the peer with `flows` flows. Subjects that would not are named with the reason.
+/// Measures `policies` and the peer with `flows` flows. Subjects that fail are reported with the reason.
 pub fn run(policies: &[PolicySpec], setting: Setting, flows: u32, mut failed: impl FnMut(String)) -> Vec<Measured> {
     let mut subjects: Vec<(String, Box<dyn Subject>)> = Vec::new();
     let mut add = |subject: &str, made: Result<Box<dyn Subject>, String>| match made {
@@ -44,7 +44,7 @@ pub fn run(policies: &[PolicySpec], setting: Setting, flows: u32, mut failed: im
     take_turns(subjects, flows, failed)
 }
 
-/// Measures subjects that are filled with `flows` flows.
+/// Measures subjects that have been filled with `flows` flows.
 pub fn take_turns(
     subjects: Vec<(String, Box<dyn Subject>)>,
     flows: u32,
@@ -52,7 +52,7 @@ pub fn take_turns(
 ) -> Vec<Measured> {
     let new = |(subject, made)| (Measured { subject, nanos: Vec::new() }, made);
     let mut subjects: Vec<(Measured, Box<dyn Subject>)> = subjects.into_iter().map(new).collect();
-    // The first round brings the order of service from that of filling to that of the steady state.
+    // The first round changes the order of service from that of filling to that of the steady state.
     for round in 0..=ROUNDS {
         subjects.retain_mut(|(measured, subject)| {
             let warm_up = if round == 0 { 4 * flows } else { flows };
@@ -70,7 +70,7 @@ pub fn take_turns(
     subjects.into_iter().map(|(measured, _)| measured).collect()
 }
 
-/// Nanoseconds a step.
+/// Nanoseconds per step.
 fn measure(subject: &mut dyn Subject, warm_up: u32, flows: u32) -> Result<f64, String> {
     step(subject, warm_up)?;
     let (done, elapsed) = step(subject, STEPS.max(flows))?;
@@ -80,7 +80,7 @@ fn measure(subject: &mut dyn Subject, warm_up: u32, flows: u32) -> Result<f64, S
     Ok(elapsed.as_nanos() as f64 / f64::from(done))
 }
 
-/// Goes on for `steps` steps or the longest time, whichever ends first; gives how many it was and how long it took.
+/// Runs for `steps` steps or the maximum time, whichever ends first; returns the number of steps and the time.
 fn step(subject: &mut dyn Subject, steps: u32) -> Result<(u32, Duration), String> {
     let mut done = 0;
     let start = Stopwatch::start();

@@ -1,6 +1,6 @@
-//! Where a packet's time goes in the whole simulator: the same run with more and more of it.
+//! How a packet's time is spent in the whole simulator: the same run with more and more of its parts.
 //!
-//! Drawing arrivals alone; with a pipeline, queues and the policy; with meters. Everybody takes turns, round after round.
+//! Generating arrivals alone; with a pipeline, queues and the policy; with meters. All take turns, round after round.
 
 use dovetail_bench_counts::{
     simulation::{Simulation, Source},
@@ -14,20 +14,20 @@ use dovetail_sim::{
 
 use crate::{clock::Stopwatch, row::Row, row::Unit, spread::Spread};
 
-/// What the rows are called: arrivals alone, without meters, and all of it.
+/// The names of the rows: arrivals alone, without meters, and everything.
 pub const ARRIVALS: &str = "a packet, arrivals alone";
 pub const WITHOUT_METERS: &str = "a packet, without meters";
 pub const WHOLE: &str = "a packet, whole simulator";
 
 /// The subject of the row of arrivals.
 pub const DRAWN: &str = "Poisson";
-/// The policies; the first is taken for the pipeline and the queues.
+/// The policies; the first stands for the pipeline and the queues.
 pub const POLICIES: [&str; 5] = ["fifo", "drr", "wfq", "drfq", "tradeoff"];
 
 const FLOWS: u32 = 1_000;
 const PACKETS: u64 = 500_000;
 
-/// Nanoseconds a packet.
+/// Nanoseconds per packet.
 pub fn rows(rounds: u64, mut failed: impl FnMut(String)) -> Vec<Row> {
     let mut measured: Vec<(&str, &str, Vec<f64>)> = vec![(ARRIVALS, DRAWN, Vec::new())];
     for policy in POLICIES {

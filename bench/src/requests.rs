@@ -1,8 +1,8 @@
-//! What a policy of requests costs an event.
+//! The cost per event of a request policy.
 //!
-//! Every class has a user with two requests waiting; eight responses are outstanding. A step is four events: units of the
-//! oldest outstanding response come, it ends, its user asks again, and the next request is released. Beside `msf-rs`
-//! stands the same arbiter with a linear search counter; `grants` has more to keep of each.
+//! Every class has a user with two requests queued; eight responses are outstanding. A step is four events: units of the
+//! oldest outstanding response arrive, it ends, its user sends another request, and the next request is released. `msf-rs`
+//! is compared with the same arbiter with a linear search; `grants` keeps more state per request.
 
 use std::collections::VecDeque;
 
@@ -20,13 +20,12 @@ use crate::{
 
 const CLASSES: [u32; 5] = [10, 100, 1_000, 10_000, 100_000];
 const OUTSTANDING: u32 = 8;
-/// What they are called, policies of which each releases one request a step: a window that stays over a run, and tokens
-/// without end.
+/// Names and policies, each of which releases one request per step: with a window longer than a run, and unlimited tokens.
 const POLICIES: [(&str, &str, f64); 2] =
     [("msf-rs", "msf-rs:window=8,period=1000000s", 1e6), ("grants", "grants:learn=off", 1e15)];
 const SCAN: &str = "a linear search";
 
-/// A row for each number of classes.
+/// One row for each number of classes.
 pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {
     let mut rows = Vec::new();
     for classes in CLASSES {
@@ -60,7 +59,7 @@ fn of_class(class: u32) -> (u64, f64) {
     (2_000 + u64::from(class % 61) * 997, f64::from(1 + class % 4))
 }
 
-/// A policy with its environment. Request ids are three a class.
+/// A policy with its environment. Request ids are three per class.
 struct Gateway {
     policy: Box<dyn RequestScheduler>,
     outstanding: VecDeque<RequestId>,
@@ -106,7 +105,7 @@ impl Subject for Gateway {
     }
 }
 
-/// The arbiter as it is in print: whoever is next is found by looking at all.
+/// The arbiter as published: finds the next class by a linear search.
 struct Scan {
     classes: Vec<ScannedClass>,
     outstanding: VecDeque<u32>,

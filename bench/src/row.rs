@@ -1,11 +1,11 @@
-//! Rows of the one table.
+//! Rows of the table.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use crate::spread::Spread;
 
-/// What a row's numbers count.
+/// The unit of a row's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     #[serde(rename = "ns")]
@@ -14,7 +14,7 @@ pub enum Unit {
     PacketsPerSecond,
     #[serde(rename = "times")]
     Times,
-    /// As [`Times`](Self::Times), of what is about 1: with two digits.
+    /// Same as [`Times`](Self::Times), for values of about 1: with two digits.
     #[serde(rename = "ratio")]
     Ratio,
     #[serde(rename = "%")]
@@ -25,7 +25,7 @@ pub enum Unit {
     Megabytes,
 }
 
-/// What a median should be.
+/// The goal for a median.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
@@ -54,7 +54,7 @@ pub struct Row {
     pub goal: Option<Goal>,
 }
 
-/// All rows, lined up.
+/// All rows as an aligned table.
 pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -99,12 +99,12 @@ fn format_number(value: f64, unit: Unit) -> String {
         Unit::Percent | Unit::Ratio => format!("{value:.2}"),
         Unit::Nanos | Unit::Times if value < 99.95 => format!("{value:.1}"),
         Unit::Nanos | Unit::Times | Unit::Bytes | Unit::Megabytes => group(&format!("{value:.0}")),
-        // Three digits are more than a repetition gives.
+        // Three digits are more than repetitions agree on.
         Unit::PacketsPerSecond => group(&format!("{:.0}", (value / 1e3).round() * 1e3)),
     }
 }
 
-/// Thousands apart.
+/// Inserts thousands separators.
 fn group(digits: &str) -> String {
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -1,7 +1,7 @@
 //! The whole simulator: workload, scheduler, pipeline and meters, without records; and peers beside it.
 //!
-//! Peers know one link only, so for the comparison ours runs over one link too. Everybody takes turns, round after
-//! round, each peer right after the run of ours that it is compared with.
+//! Peers support one link only, so for the comparison ours runs over one link too. All take turns, round after round, each
+//! peer right after the run of ours with which it is compared.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const PACKETS: u64 = 1_000_000;
 
-/// A run of ours.
+/// A run of our simulator.
 #[derive(Debug, Clone)]
 pub struct Case {
     pub policy: PolicySpec,
@@ -29,12 +29,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// What is run: `no-wait`, `unbounded`, or `link` for a single one.
+    /// The name of the pipeline: `no-wait`, `unbounded`, or `link` for a single link.
     pub fn pipeline(&self) -> String {
         if self.resources == Resources::Link { "link".into() } else { self.mode.to_string() }
     }
 
-    /// Whether the peer does the same.
+    /// Whether the peer runs the same case.
     pub fn is_like(&self, peer: &Peer) -> bool {
         self.resources == Resources::Link && self.policy.as_str() == peer.ours && self.flows == peer.flows
     }
@@ -54,7 +54,7 @@ impl Case {
     }
 }
 
-/// A simulator, ours or another.
+/// A simulator, ours or a peer's.
 pub enum Subject {
     Ours(Case),
     Peer(Peer),
@@ -66,7 +66,7 @@ pub struct Measured {
     pub packets_per_second: Vec<f64>,
 }
 
-/// What to run: the policies that are there, in both pipelines, and what the peers have over one link.
+/// The cases: the available policies, in both pipelines, and those of the peers over one link.
 fn cases(failed: &mut dyn FnMut(String)) -> Vec<Case> {
     let mut cases = Vec::new();
     for name in ["fifo", "drr", "wfq", "drfq", "atfq:batch=20", "tradeoff"] {
@@ -89,7 +89,7 @@ fn cases(failed: &mut dyn FnMut(String)) -> Vec<Case> {
     cases
 }
 
-/// Runs everything `rounds` times in turn. What fails is named, and left out from then on.
+/// Runs everything `rounds` times in turn. Failures are reported, and excluded from then on.
 pub fn run(python: Option<&Path>, rounds: u64, mut failed: impl FnMut(String)) -> Vec<Measured> {
     let mut peers = if python.is_some() { PEERS.to_vec() } else { Vec::new() };
     let mut subjects = Vec::new();

@@ -3,7 +3,7 @@
 use dovetail_stats::median_of_runs;
 use serde::{Deserialize, Serialize};
 
-/// The median of some repetitions and how far they lie apart.
+/// The median of some repetitions and their extremes.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Spread {
     pub median: f64,
@@ -21,7 +21,7 @@ impl Spread {
         Some(Self { median, min, max, repetitions: measurements.len() })
     }
 
-    /// Of `ours[r] / theirs[r]`, round by round, so that a slow moment of the machine weighs on both.
+    /// The spread of `ours[r] / theirs[r]`, round by round, so that a slow moment of the machine affects both.
     pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
         Self::of(&ratios)

@@ -1,7 +1,7 @@
-//! What the trade-off costs where its paper measured it: 60 flows of packets of 800 bytes for three modules.
+//! The cost of the trade-off in the setting of its paper: 60 flows of packets of 800 bytes for three modules.
 //!
 //! Wang et al., CoNEXT 2014, section 6.1.1: at alpha = 1 the paper's scheduler added 1 % of CPU to that of MR3. Here the
-//! difference is set against the CPU time of a packet of the cheapest module, packet checking, and of the dearest, IPsec.
+//! difference is relative to the CPU time of a packet of the cheapest module, packet checking, and of the most expensive, IPsec.
 
 use dovetail_bench_counts::operation::{MODULES, Setting};
 use dovetail_sched::PolicySpec;
@@ -17,7 +17,7 @@ const FLOWS: u32 = 60;
 const PEER: &str = "mr3";
 const POLICIES: [&str; 4] = [PEER, "drfq", "tradeoff:alpha=1", "tradeoff:alpha=0.85"];
 
-/// Measures, and sets the figures of one round against each other.
+/// Measures, and compares the figures round by round.
 pub fn rows(failed: impl FnMut(String)) -> Vec<Row> {
     eprintln!("testbed, {FLOWS} flows");
     let policies: Vec<PolicySpec> = POLICIES.iter().filter_map(|name| name.parse().ok()).collect();

@@ -1,7 +1,7 @@
-//! The transport alone: nanoseconds of a data segment, from its sender to its receiver and back.
+//! The transport alone: nanoseconds per data segment, from its sender to its receiver and back.
 //!
 //! One unlimited flow over 10 Mbit/s with 20 ms each way and a buffer of 33 packets, which it fills and overflows, so that
-//! recovery is part of it. A segment's time is that of both ends together, its acknowledgement and the path's two queues.
+//! recovery is included. A segment's time covers both ends, its acknowledgement and the path's two queues.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ const BUFFER_PACKETS: usize = 33;
 const SUBJECTS: [(&str, Congestion); 3] =
     [("reno", Congestion::Reno), ("cubic", Congestion::Cubic), ("bbr", Congestion::Bbr)];
 
-/// A row a congestion control, which take turns.
+/// One row per congestion control; they take turns.
 pub fn rows(rounds: u64) -> Vec<Row> {
     let mut measured = SUBJECTS.map(|_| Vec::new());
     for _ in 0..rounds {
@@ -33,7 +33,7 @@ pub fn rows(rounds: u64) -> Vec<Row> {
     SUBJECTS.iter().zip(measured).filter_map(row).collect()
 }
 
-/// Nanoseconds a data segment.
+/// Nanoseconds per data segment.
 fn run(congestion: Congestion) -> f64 {
     let config = Config { congestion, ..Config::linux() };
     let start = Stopwatch::start();
@@ -41,7 +41,7 @@ fn run(congestion: Congestion) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / segments as f64
 }
 
-/// Data segments that a flow sends until then.
+/// Data segments that a flow sends by `until`.
 fn sent(config: &Config, until: Nanos) -> u64 {
     let (mut sender, mut receiver) = (Connection::open(config, 7), Connection::listen(config, 9));
     let (mut buffer, mut forth, mut back) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
@@ -78,7 +78,7 @@ fn sent(config: &Config, until: Nanos) -> u64 {
     sender.counts().segments
 }
 
-/// What is there by `now`.
+/// The segment that has arrived by `now`, if any.
 fn due(queue: &mut VecDeque<(Nanos, Segment)>, now: Nanos) -> Option<Segment> {
     let is_there = queue.front().is_some_and(|(at, _)| *at <= now);
     if is_there { queue.pop_front().map(|(_, segment)| segment) } else { None }
@@ -92,7 +92,7 @@ mod tests {
     fn the_link_is_full() {
         for (name, congestion) in SUBJECTS {
             let segments = sent(&Config { congestion, ..Config::linux() }, Nanos::from_secs(10));
-            // 833 a second go through the link.
+            // The link carries 833 segments per second.
             assert!((7_900..9_200).contains(&segments), "{name}: {segments}");
         }
     }

@@ -1,7 +1,7 @@
-//! What no compiler checks in this repository: whether files import each other in cycles, whether the book is complete
-//! and its links lead somewhere, whether the language keeps to its terms.
+//! Checks that no compiler performs: whether files import each other in cycles, whether the book is complete and its links
+//! are valid, whether the language keeps to its terms.
 //!
-//! The library reads the repository; what it must find is in `tests/`, one rule a file.
+//! The library reads the repository; the rules are in `tests/`, one per file.
 
 pub mod imports;
 pub mod language;

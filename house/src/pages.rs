@@ -1,6 +1,6 @@
-//! What Markdown pages say, as far as the rules ask.
+//! Reads Markdown pages, as far as the rules need it.
 
-/// What stands between `open` and `close` in a page, code blocks left out.
+/// The texts between `open` and `close` in a page, without code blocks.
 fn between(page: &str, open: &str, close: char) -> Vec<String> {
     let mut in_code = false;
     let mut found = Vec::new();
@@ -15,7 +15,7 @@ fn between(page: &str, open: &str, close: char) -> Vec<String> {
     found
 }
 
-/// The targets of a page's links, as they are written.
+/// The targets of a page's links, as written.
 pub fn links(page: &str) -> Vec<String> {
     between(page, "](", ')')
 }

@@ -1,4 +1,4 @@
-//! Where things are in the repository, so that a rule need not name each file it holds for.
+//! Locations in the repository, so that a rule need not list the files it applies to.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is in the repository").to_owned()
 }
 
-/// A file's text.
+/// Reads a file's text.
 ///
 /// # Panics
 /// When it cannot be read.
@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The path as it is written in the repository.
+/// The path relative to the repository.
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
@@ -30,7 +30,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// All files in a folder and below, in order of name.
+/// All files in a folder and its subfolders, in order of name.
 ///
 /// # Panics
 /// When a folder cannot be read.
@@ -39,7 +39,7 @@ pub fn all_files(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().flat_map(below).collect()
 }
 
-/// All files with this extension in a folder and below, in order of name.
+/// All files with this extension in a folder and its subfolders, in order of name.
 ///
 /// # Panics
 /// When a folder cannot be read.
@@ -57,7 +57,7 @@ pub fn crates() -> Vec<PathBuf> {
     folders.into_iter().filter(|folder| folder.join("Cargo.toml").exists()).collect()
 }
 
-/// The folder of the package that is in a folder of this name, under `crates/` or at this path.
+/// The folder of the package in a folder of this name, under `crates/` or at this path.
 pub fn package(name: &str) -> Option<PathBuf> {
     let folders = [root().join("crates").join(name), root().join(name)];
     folders.into_iter().find(|folder| folder.join("Cargo.toml").exists())
@@ -73,10 +73,10 @@ pub fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Fails with a line for each thing that is wrong.
+/// Fails with one line per error.
 ///
 /// # Panics
-/// When anything is.
+/// If there are any errors.
 pub fn assert_none(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }

@@ -1,11 +1,10 @@
-//! A test that cannot run here says so in one place, so that a green run does not hide what it left out.
+//! Records skipped tests in one place, so that a green run does not hide what it left out.
 //!
-//! Tests need what not every machine has: root, a browser, a capture, minutes of time. Rust's test harness has no verdict
-//! between passed and failed that a test could give, and it shows the output of failed tests only. So [`skipped`] prints the
-//! reason, and
+//! Tests need things that not every machine has: root, a browser, a capture, minutes of time. Rust's test harness has no
+//! verdict between passed and failed, and shows the output of failed tests only. So [`skipped`] prints the reason, and
 //!
 //! - appends it to the file that `DOVETAIL_SKIPS` names: `bin/test` sets that and lists them at the end;
-//! - panics where `DOVETAIL_ALL_MUST_RUN` is 1: on a machine that has everything, a skipped test is a failure.
+//! - panics if `DOVETAIL_ALL_MUST_RUN` is 1: on a machine that has everything, a skipped test is a failure.
 
 use std::{
     env,
@@ -16,10 +15,10 @@ use std::{
     thread,
 };
 
-/// What is to happen to a skip.
+/// How skips are handled.
 #[derive(Debug, Default)]
 struct Handling {
-    /// The file that lists them.
+    /// The file that collects them.
     list: Option<OsString>,
     is_failure: bool,
 }
@@ -36,7 +35,7 @@ impl Handling {
         assert!(!self.is_failure, "not skipped, since DOVETAIL_ALL_MUST_RUN=1: {why}");
         println!("skipped: {why}");
         if let Some(list) = &self.list {
-            // One write, so that lines of tests that run at the same time do not mix.
+            // A single write, so that lines of concurrent tests do not mix.
             let line = format!("{test}: {}\n", why.to_string().replace('\n', " "));
             let append = || -> io::Result<()> {
                 OpenOptions::new().create(true).append(true).open(list)?.write_all(line.as_bytes())
@@ -46,16 +45,16 @@ impl Handling {
     }
 }
 
-/// The running test with its package, as the harness and cargo name them.
+/// The name of the running test and its package, as given by the harness and cargo.
 fn this_test() -> String {
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
     format!("{package} {}", thread::current().name().unwrap_or("?")).trim_start().to_owned()
 }
 
-/// Says why the test that calls it, and then returns, cannot run.
+/// Reports why the calling test, which then returns, cannot run.
 ///
 /// # Panics
-/// Where `DOVETAIL_ALL_MUST_RUN` is 1, and where the file that `DOVETAIL_SKIPS` names cannot be written.
+/// If `DOVETAIL_ALL_MUST_RUN` is 1, or if the file named by `DOVETAIL_SKIPS` cannot be written.
 pub fn skipped(why: impl Display) {
     Handling::of_environment().skip(&this_test(), &why);
 }

@@ -1,9 +1,9 @@
-//! A packet from Rust and from C: what the way through the functions of `dovetail.h` takes.
+//! A packet from Rust and from C: the cost of passing through the functions of `dovetail.h`.
 //!
-//! A step is a packet: dequeue it, tell the scheduler what it wants to hear, enqueue another of its flow. One subject does
-//! this in Rust, the other through C's functions, by pointers that the compiler cannot see through, as a program in C calls
-//! them. All other work is the same: the structs are filled in beforehand but for the flow and the time, and whether a
-//! call succeeded is one comparison.
+//! A step is one packet: dequeue it, give the scheduler the feedback that it wants, enqueue another packet of its flow. One
+//! subject does this in Rust, the other through C's functions, by pointers that the compiler cannot see through, as a
+//! program in C calls them. All other work is the same: the structs are filled in beforehand except for the flow and the
+//! time, and whether a call succeeded is one comparison.
 #![allow(unsafe_code)]
 
 use std::{ffi::CString, fmt, hint::black_box, mem::zeroed, ptr};
@@ -18,7 +18,7 @@ use crate::{
     traffic::cpu_and_link,
 };
 
-/// One that needs no feedback, so that two calls are made a packet, and one that is told when each packet ends.
+/// One policy that needs no feedback, with two calls per packet, and one that is told when each packet ends.
 pub const POLICIES: [&str; 2] = ["drr", "drfq"];
 const EVENTS: [(Stage, dvt_stage, u8); 4] = [
     (Stage::Started, dvt_stage::DVT_STARTED, 0),
@@ -27,7 +27,7 @@ const EVENTS: [(Stage, dvt_stage, u8); 4] = [
     (Stage::Finished, dvt_stage::DVT_FINISHED, 1),
 ];
 
-/// Where a packet comes from.
+/// How a scheduler is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// The scheduler's methods.
@@ -40,10 +40,10 @@ impl Way {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Rust, Self::C];
 
-    /// A scheduler with the packets of `flows` flows waiting, this way.
+    /// A scheduler called this way, with the packets of `flows` flows queued.
     ///
     /// # Errors
-    /// Where the policy does not fit.
+    /// When the policy is not suitable.
     pub fn filled(self, policy: &str, flows: u32) -> Result<Box<dyn Subject>, String> {
         Ok(match self {
             Self::Rust => Box::new(Direct::filled(policy, flows).map_err(|error| error.to_string())?),
@@ -61,7 +61,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// The packets that come, one of each size for either kind of flow.
+/// The packets to enqueue, one of each size for either kind of flow.
 fn packets() -> [Vec<Packet>; 2] {
     [0, 1].map(|kind| {
         let packet = |bytes| {
@@ -72,7 +72,7 @@ fn packets() -> [Vec<Packet>; 2] {
     })
 }
 
-/// The flows' packets as they come at first: two or three of each.
+/// The flows of the initial packets: two or three per flow.
 fn first(flows: u32) -> impl Iterator<Item = u32> {
     (0..3).flat_map(move |place| (0..flows).filter(move |&flow| place < packets_of(flow)))
 }
@@ -208,7 +208,7 @@ impl ThroughC {
             dvt_admission { size: size_of::<dvt_admission>() as u32, refused: 0, evicted: 0, reserved: 0 };
         // SAFETY: a handle and values.
         yes(unsafe { (self.enqueue)(self.scheduler, packet, self.now_ns, &raw mut admission) })?;
-        // There are no limits, so nothing refuses one.
+        // Without limits, no packet is refused.
         if admission.refused == 0 { Ok(()) } else { Err(dvt_status::DVT_NONE) }
     }
 

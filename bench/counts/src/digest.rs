@@ -1,7 +1,6 @@
-//! What runs come to, in a few characters each.
+//! Digests of the results of runs, a few characters each.
 //!
-//! A change that is to make things faster must change nothing else: which packet is released when, and what meters say of
-//! it. A digest is taken of both.
+//! A pure speed-up must change nothing else: which packet is released when, and what meters report. The digest covers both.
 
 use std::fmt::Write;
 
@@ -61,7 +60,7 @@ impl Observer for Digest {
     }
 }
 
-/// A line for every policy, pipeline and limit: what it is, and its digest.
+/// A line for every policy, pipeline and limit: the case and its digest.
 ///
 /// # Errors
 /// What went wrong.

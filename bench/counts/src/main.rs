@@ -1,4 +1,4 @@
-//! Prints how many instructions a packet takes, beside the committed counts.
+//! Prints instruction counts per packet, beside the committed ones.
 
 use std::{
     collections::BTreeMap,
@@ -90,7 +90,7 @@ fn work(name: &str, flows: u32, packets: u64) -> Result<(), String> {
     work.run(packets)
 }
 
-/// Counts, prints and compares; whether all is well.
+/// Counts, prints and compares; returns whether all is well.
 fn print(args: &Args) -> Result<bool, String> {
     let version = match valgrind::version() {
         Ok(version) => version,

@@ -1,15 +1,15 @@
 //! One dequeue and one enqueue in the steady state.
 //!
-//! Flows hold 2 or 3 packets in turn, of 64 to 1500 bytes. A step takes a packet out, tells the scheduler what it wants
-//! to hear of it, as a box would, and puts another packet of the same flow in its place. Virtual time goes on by what
-//! the link takes for the packet, so that a link at that speed is busy all the time and everybody stays backlogged.
+//! Flows hold 2 or 3 packets in turn, of 64 to 1500 bytes. A step dequeues a packet, gives the scheduler the feedback that
+//! it wants, as a box would, and enqueues another packet of the same flow. Virtual time advances by the packet's
+//! transmission time on the link, so that a link at that speed is always busy and every flow stays backlogged.
 //!
-//! A second setting is the testbed of the trade-off's paper (Wang et al., CoNEXT 2014, section 6.1): packets of 800 bytes, a
-//! third of the flows for each of three modules, a link of 200 Mbit/s.
+//! A second setting is the testbed of the trade-off's paper (Wang et al., CoNEXT 2014, section 6.1): packets of 800 bytes,
+//! a third of the flows for each of three modules, a link of 200 Mbit/s.
 //!
-//! A third is a full buffer: the limit on packets of all flows together is what waits, and after every dequeue two packets
-//! come, one of the same flow, which fits, and one of the flow that lost a packet last, which does not: a step is a dequeue,
-//! two enqueues and an eviction, or a refusal. Policies without a rule of their own evict from the longest queue.
+//! A third setting is a full buffer: the limit on packets of all flows together equals the number queued, and after every dequeue
+//! two packets arrive, one of the same flow, which fits, and one of the flow that lost a packet last, which does not: a step is a
+//! dequeue, two enqueues and an eviction, or a refusal. Policies without a rule of their own evict from the longest queue.
 
 use dovetail_sched::{
     Admission, Demand, Dispatch, DropPolicy, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError,
@@ -23,7 +23,7 @@ use crate::{
 
 const RESOURCES: usize = 2;
 
-/// What the packets are like.
+/// Sizes and costs of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// Many sizes, two costs per byte.
@@ -35,10 +35,10 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Which kind of flow this is. Kinds change every two flows, where the number of packets changes with every flow.
+    /// The kind of this flow. Kinds change every two flows, while the number of packets changes with every flow.
     #[inline]
     fn kind(self, flow: FlowId) -> usize {
-        // By constants: to divide by a number that only the setting knows would be work that is not the scheduler's.
+        // Constant divisors: dividing by a number that only the setting knows would be work that is not the scheduler's.
         match self {
             Self::Mixed | Self::FullBuffer => flow.index() / 2 % 2,
             Self::Testbed => flow.index() / 2 % MODULES.len(),
@@ -48,32 +48,32 @@ impl Setting {
 
 /// CPU time of the testbed's modules: packet checking, statistical monitoring, IPsec.
 pub const MODULES: [Nanos; 3] = [Nanos(6_000), Nanos(14_140), Nanos(97_600)];
-/// What a packet of 800 bytes takes on 200 Mbit/s.
+/// Transmission time of a packet of 800 bytes at 200 Mbit/s.
 const TESTBED_LINK: Nanos = Nanos(32_000);
 
 /// A policy with its environment.
 #[derive(Debug)]
 pub struct Operation {
     scheduler: Box<dyn Scheduler>,
-    // What is told at once when a packet is released; the end on the link is told when the link is free again.
+    // Feedback given as soon as a packet is released; its end on the link is reported when the link is free again.
     at_once: Vec<(Stage, u8)>,
     tells_last: bool,
     on_link: Option<Feedback>,
     now: Nanos,
     setting: Setting,
-    // Packets to come: those of one kind of flow after those of another.
+    // Packets to enqueue: those of one kind of flow after those of another.
     packets: Vec<Packet>,
     next: usize,
-    // The flow of the packet too many, if there is one in every step.
+    // The flow of the excess packet, if there is one in every step.
     lost_last: Option<FlowId>,
     flows: u32,
 }
 
 impl Operation {
-    /// `policy` with the packets of `flows` flows waiting.
+    /// `policy` with the packets of `flows` flows queued.
     ///
     /// # Errors
-    /// [`PolicyError`] where the policy does not fit.
+    /// [`PolicyError`] if the policy is not suitable.
     pub fn filled(policy: &PolicySpec, setting: Setting, flows: u32) -> Result<Self, PolicyError> {
         let buffer = (setting == Setting::FullBuffer).then(|| (0..flows).map(packets_of).sum());
         let on_full = if buffer.is_some() { DropPolicy::Longest } else { DropPolicy::Tail };
@@ -131,7 +131,7 @@ impl Operation {
         self.scheduler.enqueue(packet, self.now)
     }
 
-    /// A packet comes that finds the buffer full.
+    /// Offers a packet to the full buffer.
     fn put_one_too_many(&mut self, flow: FlowId) -> Result<(), String> {
         self.lost_last = match self.offer(flow) {
             Admission::QUEUED => return Err("a packet found room in a full buffer".into()),
@@ -141,7 +141,7 @@ impl Operation {
         Ok(())
     }
 
-    /// The policy holds packets back: it is asked again when it said.
+    /// The policy holds packets back: advance to the time at which it wants to be asked again.
     #[cold]
     fn wait(&mut self, tries: u32) -> Result<(), String> {
         if tries > 1_000 {
@@ -163,7 +163,7 @@ impl Subject for Operation {
         if let Some(finished) = self.on_link.take() {
             self.scheduler.feedback(&finished, self.now);
         }
-        // Looked at where it was put: moving it would be work that is not the scheduler's.
+        // Used in place: moving it would be work that is not the scheduler's.
         let mut released = self.scheduler.dequeue(self.now);
         let mut tries = 0;
         while released.is_none() {

@@ -1,34 +1,34 @@
-//! The committed counts, and what is held against them.
+//! The committed counts, and the comparison with them.
 //!
-//! Another compiler makes other instructions of the same code, so counts are only held against those of the same one.
+//! Another compiler generates other instructions for the same code, so counts are compared only with those of the same one.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-/// So much more than the committed count is a failure.
+/// An excess over the committed count above this is a failure.
 pub const TOLERANCE: f64 = 0.03;
 
 /// Counts by row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// The compiler and its target, as it says itself.
+    /// The compiler and its target, as it reports them.
     pub compiler: String,
-    /// Instructions a packet.
+    /// Instructions per packet.
     pub instructions: BTreeMap<String, f64>,
 }
 
-/// How a count lies to the committed one.
+/// Result of comparing a count with the committed one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// None is committed.
+    /// There is no committed count.
     New,
-    /// By this part more, or less, but no more than may be.
+    /// More or less by this fraction, within the tolerance.
     Within(f64),
-    /// By this part less, beyond what may be more: the committed count is out of date.
+    /// Less by this fraction, beyond the tolerance: the committed count is out of date.
     Less(f64),
-    /// By this part more than may be.
+    /// More by this fraction, beyond the tolerance.
     More(f64),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Reference {
-    /// How `instructions` of the row lie to the committed ones.
+    /// Compares `instructions` of the row with the committed count.
     #[must_use]
     pub fn verdict(&self, row: &str, instructions: f64) -> Verdict {
         let Some(&committed) = self.instructions.get(row) else { return Verdict::New };

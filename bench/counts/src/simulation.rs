@@ -12,31 +12,31 @@ use dovetail_sim::{
 
 use crate::traffic::{Poisson, Resources};
 
-/// Where packets come from.
+/// The source of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The benchmark's own generator, which takes as little as possible.
+    /// The benchmark's own generator, which is as cheap as possible.
     Poisson(Resources),
-    /// What `dovetail compare` runs: a scenario with two classes.
+    /// The source of `dovetail compare`: a scenario with two classes.
     Scenario,
 }
 
-/// A run that is still to be made.
+/// Description of a run.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     /// The policy.
     pub policy: PolicySpec,
-    /// Where packets come from.
+    /// The source of packets.
     pub source: Source,
-    /// What lies between the resources.
+    /// The buffers between the resources.
     pub mode: PipelineMode,
     /// Flows.
     pub flows: u32,
-    /// What may wait.
+    /// Queue limits.
     pub limits: Limits,
 }
 
-/// The same with everything that a run needs.
+/// A run with everything that it needs.
 pub struct Prepared {
     workload: Box<dyn Workload>,
     scheduler: Box<dyn Scheduler>,
@@ -45,7 +45,7 @@ pub struct Prepared {
 }
 
 impl Simulation {
-    /// Prepares a run of so many packets.
+    /// Prepares a run of this many packets.
     ///
     /// # Errors
     /// Why it cannot be run.
@@ -63,10 +63,10 @@ impl Simulation {
 }
 
 impl Prepared {
-    /// Runs it as the command does where no page is drawn: without series over time.
+    /// Runs it as the command does without a report: without series over time.
     ///
     /// # Errors
-    /// Why it could not be run to its end.
+    /// Why the run failed.
     pub fn run(self) -> Result<Summary, String> {
         Self { meters: self.meters.without_series(), ..self }.watched(&mut ())
     }
@@ -74,23 +74,23 @@ impl Prepared {
     /// Runs it without meters.
     ///
     /// # Errors
-    /// Why it could not be run to its end.
+    /// Why the run failed.
     pub fn without_meters(mut self) -> Result<(), String> {
         let (workload, scheduler) = (self.workload.as_mut(), self.scheduler.as_mut());
         let done = simulate(workload, scheduler, self.mode, &mut (), Options::default());
         done.map(drop).map_err(|error| error.to_string())
     }
 
-    /// The same where each packet comes with what `wrap` makes of its workload.
+    /// The same, with the workload wrapped by `wrap`.
     #[must_use]
     pub fn with_workload(self, wrap: impl FnOnce(Box<dyn Workload>) -> Box<dyn Workload>) -> Self {
         Self { workload: wrap(self.workload), ..self }
     }
 
-    /// Runs it before another observer, with series over time.
+    /// Runs it with another observer, with series over time.
     ///
     /// # Errors
-    /// Why it could not be run to its end.
+    /// Why the run failed.
     pub fn watched<O: Observer>(mut self, observer: &mut O) -> Result<Summary, String> {
         let mut both = (&mut self.meters, observer);
         simulate(self.workload.as_mut(), self.scheduler.as_mut(), self.mode, &mut both, Options::default())
@@ -102,7 +102,7 @@ impl Prepared {
 /// Poisson flows of two classes, as a user would write them.
 ///
 /// # Errors
-/// What is wrong with it, which nothing is.
+/// What is wrong with the scenario; nothing is.
 pub fn scenario(flows: u32, packets: u64, seed: u64) -> Result<impl Workload, String> {
     let flow = |name: &str, count: u32| {
         format!(

@@ -1,21 +1,21 @@
-//! What is measured step by step.
+//! Subjects that are measured step by step.
 
-/// How many sizes of packets there are; a prime, so that they meet all flows.
+/// Number of packet sizes; a prime, so that every flow gets all of them.
 pub const SIZES: usize = 61;
 
-/// Something that can be stepped.
+/// A subject that can be stepped.
 pub trait Subject {
-    /// What is measured: here one dequeue and one enqueue.
+    /// One step: the operation that is measured, such as one dequeue and one enqueue.
     ///
     /// # Errors
-    /// What went wrong, if the subject would not.
+    /// What went wrong, if the subject failed.
     fn step(&mut self) -> Result<(), String>;
 
-    /// Whether every flow still has the packets that [`packets_of`] says; in a full buffer, whether all have together.
+    /// Whether every flow still has the number of packets given by [`packets_of`]; in a full buffer, whether all have together.
     fn is_as_filled(&self, flows: u32) -> bool;
 }
 
-/// How many packets of the flow wait between steps.
+/// Number of packets of the flow queued between steps.
 pub fn packets_of(flow: u32) -> u32 {
     2 + flow % 2
 }

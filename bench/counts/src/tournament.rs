@@ -1,33 +1,33 @@
-//! Whose packet comes next: a tree of losers, as the simulator has for scenarios, of whole numbers only.
+//! Finds the next packet over all flows: a tournament tree of losers, as the simulator has for scenarios, of integers only.
 //!
-//! Every flow has a leaf. An inner node keeps the later of the two times that met there, and the top the earliest of all. The way
-//! from a leaf to the top is known before it is gone, and nothing branches on a time.
+//! Every flow has a leaf. An inner node keeps the later of the two times that met there, and the root the earliest of all.
+//! The path from a leaf to the root is known in advance, and no branch depends on a time.
 
-/// A time and below it a flow, so that entries compare as one integer: 18 minutes of nanoseconds fit.
+/// Bits of the flow below the time, so that entries compare as one integer: 18 minutes of nanoseconds fit.
 pub const FLOW_BITS: u32 = 24;
 
-/// Where two are still to meet.
+/// A node where two entries are still to meet.
 const VACANT: u64 = u64::MAX;
-/// Of a leaf that no flow has.
+/// The entry of a leaf without a flow.
 const NEVER: u64 = VACANT - 1;
 
-/// The next packets of flows, by time, ties by flow.
+/// The next packets of all flows, by time, ties by flow.
 #[derive(Debug)]
 pub struct Tournament {
-    // The earliest entry, and behind it the inner nodes: node `i` is above nodes `2i` and `2i + 1`, and flow `f` is where node
-    // `len + f` would be. A power of two, so that all ways are equally long: a processor foresees their end.
+    // The earliest entry, then the inner nodes: node `i` is the parent of nodes `2i` and `2i + 1`, and flow `f` is where node
+    // `len + f` would be. The length is a power of two, so that all paths are equally long and a processor predicts their end.
     nodes: Vec<u64>,
 }
 
 impl Tournament {
-    /// The first time of each flow, of which there is at least one.
+    /// A tree with the first time of each flow, of which there must be at least one.
     pub fn new(first: impl ExactSizeIterator<Item = u64>) -> Self {
         let leaves = first.len().next_power_of_two();
         let mut nodes = vec![VACANT; leaves];
         let entries = (0..).zip(first).map(|(flow, time)| entry(time, flow));
         for (leaf, mut entry) in entries.chain(std::iter::repeat(NEVER)).take(leaves).enumerate() {
             let mut at = (leaves + leaf) / 2;
-            // Of the two that come by a node, the first waits there for the second.
+            // Of the two entries that reach a node, the first waits there for the second.
             while at > 0 && nodes[at] != VACANT {
                 (nodes[at], entry) = (nodes[at].max(entry), nodes[at].min(entry));
                 at /= 2;
@@ -44,7 +44,7 @@ impl Tournament {
         (first >> FLOW_BITS, first as u32 & ((1 << FLOW_BITS) - 1))
     }
 
-    /// `flow`, whose time is the earliest, comes again at `time`.
+    /// Sets the next time of `flow`, which must be the earliest one.
     #[inline]
     pub fn replace_first(&mut self, flow: u32, time: u64) {
         let nodes = &mut self.nodes[..];

@@ -1,10 +1,10 @@
 //! Equal Poisson flows.
 //!
-//! Every flow's packets come after independent exponential gaps; a packet's size is uniform over 100 to 1500 bytes, 800
-//! in the mean. They cross a link of 10 Gbit/s alone, or a CPU and then the link. The CPU takes `400 ns + 0.8 ns/B` for
-//! the even flows and twice as much for the odd: the first resource is the busiest, so that packets wait in the
-//! scheduler and not behind it, the two kinds of flow have different needs, and a no-wait pipeline, which leaves the CPU
-//! idle for some 2 % of the time, still keeps up. The mean gap makes the busiest resource busy for 0.95 of the time.
+//! Every flow's packets arrive with independent exponential gaps; packet sizes are uniform over 100 to 1500 bytes, 800 on
+//! average. They cross a link of 10 Gbit/s alone, or a CPU and then the link. The CPU takes `400 ns + 0.8 ns/B` for the
+//! even flows and twice as much for the odd: the first resource is the busiest, so that packets queue in the scheduler and
+//! not after it, the two kinds of flow have different demands, and a no-wait pipeline, which leaves the CPU idle for some 2
+//! % of the time, still keeps up. The mean gap keeps the busiest resource busy for 0.95 of the time.
 
 use dovetail_sched::{Demand, FlowId, Nanos};
 use dovetail_sim::workload::{Arrival, Notice, Workload, WorkloadError};
@@ -16,16 +16,16 @@ use rand_xoshiro::{
 
 use crate::tournament::{FLOW_BITS, Tournament};
 
-/// Sizes are uniform from this many bytes on.
+/// Minimum packet size in bytes; sizes are uniform.
 pub const SMALLEST: u32 = 100;
-/// Sizes are uniform up to this many bytes.
+/// Maximum packet size in bytes.
 pub const LARGEST: u32 = 1500;
-/// Share of the time that the busiest resource is wanted.
+/// Load of the busiest resource.
 pub const LOAD: f64 = 0.95;
 
 const MEAN_BYTES: u32 = (SMALLEST + LARGEST) / 2;
 
-/// What a packet takes on CPU and link.
+/// Service times of a packet on CPU and link.
 #[must_use]
 pub fn cpu_and_link(flow: FlowId, bytes: u32) -> [Nanos; 2] {
     let link = u64::from(bytes) * 4 / 5;
@@ -52,7 +52,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// So many packets of so many flows.
+    /// A number of packets of a number of flows.
     ///
     /// # Panics
     /// For no flows, or 2^24 and more.
@@ -127,7 +127,7 @@ impl Workload for Poisson {
 mod tests {
     use super::*;
 
-    /// Order, rate, sizes and shares are those of the head of this file, within five standard deviations.
+    /// Order, rate, sizes and shares match the head of this file, within five standard deviations.
     #[test]
     fn packets_are_as_described() {
         const PACKETS: u64 = 2_000_000;
@@ -144,7 +144,7 @@ mod tests {
                 busy += arrival.demand.times()[0];
                 of_flow[arrival.flow.index()] += 1;
             }
-            // The deviations, relative to the mean, are about 0.51 of a size, 0.6 of a time, 1 of a gap.
+            // The standard deviations, relative to the mean, are about 0.51 of a size, 0.6 of a time, 1 of a gap.
             let noise = 5.0 / (PACKETS as f64).sqrt();
             assert!((bytes / PACKETS as f64 / f64::from(MEAN_BYTES) - 1.0).abs() < 0.51 * noise);
             assert!((busy.as_f64() / last.as_f64() / LOAD - 1.0).abs() < 1.2 * noise);

@@ -1,7 +1,7 @@
-//! Counting by valgrind's cachegrind.
+//! Instruction counts by valgrind's cachegrind.
 //!
-//! It runs the program on a simulated processor, one instruction after the other, so the count is the same on every run. The
-//! simulated caches are of one size wherever it runs, so that misses can be compared as well.
+//! Cachegrind runs the program on a simulated processor, one instruction at a time, so the count is the same on every run.
+//! The simulated caches have a fixed size on any machine, so that misses can be compared as well.
 
 use std::{
     io,
@@ -9,20 +9,20 @@ use std::{
     process::{Command, Output},
 };
 
-/// 32 KiB for data next to the core; 8 MiB shared, all in lines of 64 bytes.
+/// 32 KiB for data next to the core; 8 MiB shared, all with lines of 64 bytes.
 const CACHES: [&str; 4] = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
-/// What some work took.
+/// Counts for some work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Count {
     /// Instructions.
     pub instructions: f64,
-    /// Reads and writes that missed the first cache, and the last; where caches were simulated.
+    /// Reads and writes that missed the first cache, and the last; if caches were simulated.
     pub misses: Option<[f64; 2]>,
 }
 
 impl Count {
-    /// What each of `packets` packets took of what this took more than `other`.
+    /// The excess over `other` per packet, for `packets` packets.
     #[must_use]
     pub fn beyond(self, other: Self, packets: f64) -> Self {
         let each = |all: f64, others: f64| (all - others) / packets;
@@ -34,7 +34,7 @@ impl Count {
     }
 }
 
-/// Whether there is a valgrind.
+/// The version of valgrind, which shows that it is installed.
 ///
 /// # Errors
 /// Why it could not be started.
@@ -43,10 +43,10 @@ pub fn version() -> io::Result<String> {
     Ok(String::from_utf8_lossy(&stdout).trim().to_owned())
 }
 
-/// Counts `program` with these arguments.
+/// Counts the instructions of `program` with these arguments.
 ///
 /// # Errors
-/// What valgrind or the program said.
+/// The message of valgrind or the program.
 pub fn count(program: &Path, arguments: &[&str], caches: bool) -> Result<Count, String> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=cachegrind", "--cachegrind-out-file=/dev/null"]);
@@ -63,7 +63,7 @@ pub fn count(program: &Path, arguments: &[&str], caches: bool) -> Result<Count, 
     read(&said).ok_or_else(|| format!("valgrind counted nothing:\n{said}"))
 }
 
-/// Reads lines such as `==12== I   refs:      1,234,567`; what is in brackets behind is a part of it.
+/// Parses lines such as `==12== I   refs:      1,234,567`; figures in brackets after it are parts of it.
 fn read(said: &str) -> Option<Count> {
     let figure = |name: [&str; 2]| {
         said.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The rows: what is counted.
+//! The rows of the table: the work that is counted.
 
 use dovetail_sched::{Limits, PolicySpec, registry::REGISTRY};
 use dovetail_sim::PipelineMode;
@@ -11,22 +11,22 @@ use crate::{
     traffic::Resources,
 };
 
-/// Variants of policies beside what the registry has.
+/// Variants of policies in addition to those of the registry.
 pub const VARIANTS: [&str; 2] = ["tradeoff:alpha=1", "atfq:batch=20"];
-/// Policies of which the whole simulator is counted.
+/// Policies for which the whole simulator is counted.
 const SIMULATED: [&str; 6] = ["fifo", "drr", "wfq", "drfq", "atfq:batch=20", "tradeoff"];
-/// The same from a scenario.
+/// Policies for which it is also counted with a scenario.
 const FROM_SCENARIO: [&str; 3] = ["fifo", "drr", "wfq"];
-/// Policies with a rule of their own for who loses a packet, and one without.
+/// Policies with their own drop rule, and one without.
 const FULL_BUFFER: [&str; 2] = ["drr", "drr-sff"];
-/// Policies of the testbed of the trade-off's paper, which has so many flows.
+/// Policies of the testbed of the trade-off's paper, and its number of flows.
 const TESTBED: [&str; 4] = ["mr3", "drfq", "tradeoff:alpha=1", "tradeoff:alpha=0.85"];
 const TESTBED_FLOWS: u32 = 60;
 
-/// Something that takes so much for every packet more.
+/// Work with a constant cost per additional packet.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     kind: Kind,
 }
@@ -39,10 +39,10 @@ enum Kind {
 }
 
 impl Work {
-    /// All there is, with `flows` flows where that is not fixed.
+    /// All rows, with `flows` flows unless a row fixes the number.
     ///
     /// # Errors
-    /// A name that is no policy's.
+    /// A name that is not a policy's.
     pub fn all(flows: u32) -> Result<Vec<Self>, String> {
         let mut all = Vec::new();
         let parsed = |name: &str| name.parse::<PolicySpec>().map_err(|error| error.to_string());
@@ -86,11 +86,11 @@ impl Work {
         Ok(all)
     }
 
-    /// The lengths of two runs, in packets: what the longer takes more is what a packet takes in the steady state.
+    /// The lengths of two runs, in packets: their difference is the cost of packets in the steady state.
     #[must_use]
     pub fn lengths(&self) -> [u64; 2] {
         match &self.kind {
-            // The order of filling gives way to that of service.
+            // Long enough for the order of filling to change to that of service.
             Kind::Operation { flows, .. } | Kind::Border { flows, .. } => {
                 [4, 12].map(|rounds| rounds * u64::from(*flows) + rounds * 2_000)
             }
@@ -98,7 +98,7 @@ impl Work {
         }
     }
 
-    /// Does it for so many packets.
+    /// Does the work for this many packets.
     ///
     /// # Errors
     /// What went wrong.

@@ -1,4 +1,4 @@
-//! What becomes of packets while a box is started, changed in every way that there is, and stopped.
+//! Losses while a box is started, changed in every possible way, and stopped.
 
 use std::{
     path::Path,
@@ -19,9 +19,9 @@ use crate::{
     table::Table,
 };
 
-/// Packets a second, each way.
+/// Packets per second in each direction.
 const TRAFFIC: Traffic = Traffic { flows: 7, per_s: 10e3, bytes: 200 };
-/// How often one change follows the other while a box runs, and how long it is left alone after each.
+/// Number of rounds of changes in quick succession while a box runs, and the pause after each.
 const ROUNDS: usize = 4;
 const BETWEEN: Duration = Duration::from_millis(50);
 
@@ -67,7 +67,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Starts a box, changes it, and stops it; how many changes there were, and how often the bridge took over.
+/// Starts a box, changes it, and stops it; returns the number of changes, and how often the bridge took over.
 fn conduct(lab: &Lab, folder: &Path) -> Result<(u64, u64), Failed> {
     let mut changes = 0;
     thread::sleep(BETWEEN);
@@ -94,7 +94,7 @@ fn conduct(lab: &Lab, folder: &Path) -> Result<(u64, u64), Failed> {
     Ok((changes, control.status().oddities.lapses))
 }
 
-/// Configurations one after the other: policy, rate, classes and their functions differ.
+/// Successive configurations: policy, rate, classes and their functions differ.
 fn config(lab: &Lab, folder: &Path, round: usize) -> Result<Config, Failed> {
     let policy = ["drfq", "tradeoff:alpha=0.9"][round % 2];
     let function = ["monitoring", "ipsec", "redundancy"][round % 3];

@@ -1,7 +1,7 @@
-//! What a box holds after a long time in which nothing stays as it is: flows, classes, policies, programs.
+//! Memory of a box after a long time of constant change: flows, classes, policies, programs.
 //!
-//! Each round sends a packet of each of 2,000 flows, mostly new ones, writes other programs into the folder, of which one
-//! traps, one never ends on some packets and one is no program at all, and has the box go by another configuration.
+//! Each round sends a packet of each of 2,000 flows, mostly new ones, writes other programs into the folder, of which one traps,
+//! one does not terminate on some packets and one is not a valid program, and reloads the box with another configuration.
 
 use std::{
     fs,
@@ -27,9 +27,9 @@ use crate::{
     table::Table,
 };
 
-/// By how much the median over the last tenth of the time may be more than that over the second: pages come and go.
+/// Maximum ratio of the median over the last tenth of the time to that over the second: pages come and go.
 const MOST_GROWTH: f64 = 1.05;
-/// Packets of a round, each of a flow of its own.
+/// Packets per round, each of a different flow.
 const FLOWS: u16 = 2_000;
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
@@ -59,7 +59,7 @@ fn churn(workers: usize, time: Duration, table: &mut Table) -> Result<(), Failed
         round += 1;
         counts.see(&running.control().status());
         write_programs(folder.path(), round)?;
-        // It answers once it goes by the new one.
+        // Returns once the new configuration is in force.
         running.control().reload(config(&lab, folder.path(), workers, round)?)?;
         held.push(resident_mb(std::process::id())?);
     }
@@ -85,7 +85,7 @@ fn churn(workers: usize, time: Duration, table: &mut Table) -> Result<(), Failed
     Ok(())
 }
 
-/// Counters go with their classes: what they said while those were there, at most, is added up.
+/// Counters are removed with their classes: their highest values are added up.
 #[derive(Default)]
 struct Counts {
     failed: u64,
@@ -100,7 +100,7 @@ impl Counts {
     }
 }
 
-/// Configurations one after the other, which take the flows apart in different ways.
+/// Successive configurations, which classify the flows in different ways.
 fn config(lab: &Lab, folder: &Path, workers: usize, round: usize) -> Result<Config, Failed> {
     let policies = ["drfq", "tradeoff:alpha=0.9", "mr3", "fifo", "atfq", "las"];
     let programs = ["steady", "changing", "traps", "endless", "none"];
@@ -111,12 +111,12 @@ fn config(lab: &Lab, folder: &Path, workers: usize, round: usize) -> Result<Conf
     text += "[queues]\nflows = 4096\ntimeout = \"1s\"\n";
     text += &format!("[programs]\nfolder = \"{}\"\nmemory = \"1MiB\"\n", folder.display());
     for at in 0..2 + round % 4 {
-        // Of the flows that come until the next one, a part.
+        // Some of the flows sent until the next configuration.
         let first = (round as u16).wrapping_mul(FLOWS).wrapping_add(10_000 + 300 * at as u16);
         let ports = (0..300).map(|port| first.wrapping_add(port).max(1));
         let ports: Vec<_> = ports.map(|port| port.to_string()).collect();
         let (function, program) = (functions[(round + at) % functions.len()], programs[(round + at) % programs.len()]);
-        // Names go on from one to the next, until they change all at once.
+        // Names persist from one configuration to the next, until all of them change at once.
         let name = format!("class-{}-{at}", round / 20);
         text += &format!(
             "[[class]]\nname = \"{name}\"\nports = [{}]\nfunctions = [\"{function}\"]\nprogram = \"{program}\"\n\
@@ -128,7 +128,7 @@ fn config(lab: &Lab, folder: &Path, workers: usize, round: usize) -> Result<Conf
 }
 
 fn write_programs(folder: &Path, round: usize) -> Result<(), Failed> {
-    // Datagrams to port 4500 from one of 256 ports, read in the other order: frames by which it is measured pass.
+    // Datagrams to port 4500 from one of 256 ports, read in reverse order; the frames used for measuring it pass.
     let sometimes = |what: &str| {
         format!(
             "(if (i32.eq (i32.and (i32.load offset=34 (local.get $frame)) (i32.const 0xffffff00)) (i32.const 0x94114d00)) (then {what}))"
@@ -153,7 +153,7 @@ fn write_programs(folder: &Path, round: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program that sends frames on as they came, after this.
+/// A program that runs this code and then forwards frames unchanged.
 pub fn program(body: &str) -> Result<Vec<u8>, Failed> {
     let text = format!(
         r#"(module

@@ -1,4 +1,4 @@
-//! Click's userlevel driver in the place of the box: what arrives on one side leaves on the other, by packet capture.
+//! Click's userlevel driver as a substitute for the box: forwards between the two sides, by packet capture.
 
 use std::{
     error::Error,
@@ -12,20 +12,20 @@ use dovetail_box::live::lab::{Lab, PORTS};
 
 use crate::off_bridge::OffBridge;
 
-/// One at work, until this is dropped.
+/// A running Click, stopped on drop.
 pub struct Click {
     child: Child,
-    // The bridge is not to forward the same packets.
+    // Keeps the bridge from forwarding the same packets.
     _ports: OffBridge,
 }
 
 impl Click {
-    /// On a core of its own.
+    /// Starts Click on a core of its own.
     pub fn start(lab: &Lab, program: &Path, core: usize) -> Result<Self, Box<dyn Error>> {
         const WARM_UP: Duration = Duration::from_millis(500);
         let [inside, outside] = PORTS;
         let ports = OffBridge::take(lab)?;
-        // Both ways, as the box.
+        // In both directions, like the box.
         let way = |from, to| {
             format!("FromDevice({from}, METHOD PCAP, SNIFFER true, PROMISC true) -> Queue(1000) -> ToDevice({to}); ")
         };
@@ -47,7 +47,7 @@ impl Click {
 
 impl Drop for Click {
     fn drop(&mut self) {
-        // One that has ended already has said why.
+        // If it has ended already, it has printed the reason.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

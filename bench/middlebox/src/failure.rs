@@ -1,4 +1,4 @@
-//! For how long traffic is interrupted when the box is killed, or stopped for a second.
+//! How long traffic is interrupted when the box is killed, or stopped for a second.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::{
 };
 
 const FLOWS: u16 = 7;
-/// Packets a second, each way.
+/// Packets per second in each direction.
 const RATES: [f64; 2] = [10e3, 150e3];
-/// When it fails, for how long it is stopped, and how much longer is looked.
+/// Time until it fails, duration of the stop, and how long the traffic is observed afterwards.
 const AFTER: Duration = Duration::from_millis(300);
 const STOPPED: Duration = Duration::from_secs(1);
 const LONGER: Duration = Duration::from_millis(500);

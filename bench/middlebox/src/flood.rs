@@ -1,4 +1,4 @@
-//! What flows that send little lose beside one that sends more than the box can take.
+//! Losses of flows that send little beside one that sends more than the box can take.
 
 use std::{
     thread,
@@ -15,11 +15,11 @@ use crate::{
     table::Table,
 };
 
-/// Flows beside the flood, each of which sends a packet a time.
+/// Flows beside the flood, each of which sends a packet per interval.
 const OTHERS: u16 = 20;
 const EVERY: Duration = Duration::from_millis(1);
 const BYTES: usize = 60;
-/// How long packets are waited for after the last one was sent.
+/// How long to wait for packets after the last one was sent.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
@@ -50,14 +50,14 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Percent of what the others send.
+/// Percentage lost of the packets of the other flows.
 fn lost_of_others(lab: &Lab, time: Duration) -> Result<f64, Failed> {
     stay_on(SOURCE_CORE)?;
     let (source, mut target) = (lab.raw(Place::Inside)?, lab.raw(Place::Outside)?);
     let (mut sent, mut heard) = (0, 0);
     let begun = Instant::now();
     while begun.elapsed() < time + PATIENCE {
-        // The flood's core is its own meanwhile.
+        // Meanwhile the flood has its core to itself.
         thread::sleep(EVERY);
         if begun.elapsed() < time {
             // The flood's packets have the number 0, and its flow is the first.

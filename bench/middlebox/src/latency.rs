@@ -1,4 +1,4 @@
-//! How long a packet takes from one host's interface to the other's, one at a time.
+//! Latency of single packets from one host's interface to the other's.
 
 use std::{
     hint,
@@ -63,8 +63,8 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A thread that spins at two packet sockets and gives one what arrives at the other, in the place of box and bridge: what
-/// a box cannot be below.
+/// A thread that spins on two packet sockets and forwards between them, as a substitute for box and bridge: a lower bound
+/// for a box.
 struct Alone {
     ends: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -100,7 +100,7 @@ impl Drop for Alone {
     }
 }
 
-/// Microseconds of each packet, in ascending order.
+/// Latency of each packet in microseconds, in ascending order.
 fn each_packet(lab: &Lab, time: Duration) -> Result<Vec<f64>, Failed> {
     stay_on(SOURCE_CORE)?;
     let (source, mut target) = (lab.raw(Place::Inside)?, lab.raw(Place::Outside)?);

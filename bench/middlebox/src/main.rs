@@ -1,4 +1,4 @@
-//! What a middlebox carries, beside a bridge of the kernel's between the same interfaces, as one table.
+//! The capacity of a middlebox, beside that of a kernel bridge between the same interfaces, as one table.
 //!
 //! | module | what is measured |
 //! |---|---|
@@ -11,15 +11,15 @@
 //! | [`memory`] | what a box with full queues holds |
 //! | [`failure`] | for how long traffic is interrupted when the box is killed or stopped |
 //! | [`shares`] | how equal TCP's dominant shares are |
-//! | `changes` | what packets a start, changes and a stop cost; only with the feature `programs` |
-//! | `churn` | what it holds after minutes in which nothing stays as it is; only when asked for, with the feature `programs` |
+//! | `changes` | packets lost by a start, changes and a stop; only with the feature `programs` |
+//! | `churn` | what it holds after minutes of constant change; only on request, with the feature `programs` |
 //! | `runaway` | how soon endless programs are stopped, and what they cost others; likewise |
 //! | [`click`] | another box, for the first of these |
-//! | [`off_bridge`] | the bridge out of the way of what is no box |
-//! | [`numbered`] | packets that are told apart, for some of these |
+//! | [`off_bridge`] | keeps the bridge from forwarding beside a subject other than the box |
+//! | [`numbered`] | numbered packets, for some of these |
 //!
-//! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
-//! round, so that a slow moment of the machine weighs on all of them, and figures are medians.
+//! Needs root, and two cores that nothing else uses: one for the box, one for the source. Subjects take turns, round after
+//! round, so that a slow moment of the machine affects all of them, and figures are medians.
 
 #[cfg(all(target_os = "linux", feature = "programs"))]
 mod changes;

@@ -1,4 +1,4 @@
-//! What a box with full queues holds.
+//! Memory of a box with full queues.
 
 use std::{fs, thread, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
 
 pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
-    // A link that takes days for them. 60 flows of 200 packets are the 12,000 that there is room for.
+    // A link that takes days to send them. 60 flows of 200 packets are the 12,000 that there is room for.
     let settings = format!("policy = \"drfq\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"1kbps\"\n");
     let running = Subject::configured("drfq", settings).start(&lab)?;
     let id = running.id()?;
@@ -30,7 +30,7 @@ pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a process holds.
+/// Resident memory of a process.
 pub fn resident_mb(id: u32) -> Result<f64, Failed> {
     let status = fs::read_to_string(format!("/proc/{id}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;

@@ -1,7 +1,7 @@
-//! Numbered packets both ways through a lab, and what became of them.
+//! Numbered packets in both directions through a lab, and their outcome.
 //!
-//! One thread sends and receives on the source's core, so that an arrival is seen within microseconds. The longest time for
-//! which the thread itself was kept from running is noted beside: such a time is no silence of the box's.
+//! One thread sends and receives on the source's core, so that an arrival is noticed within microseconds. The longest time
+//! for which the thread itself was kept from running is recorded as well: such a gap is not caused by the box.
 
 use std::{
     io,
@@ -12,70 +12,70 @@ use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
 
 use crate::subject::{Failed, SOURCE_CORE, stay_on};
 
-/// How long packets are waited for after the last one was sent, also those that arrive twice.
+/// How long to wait for packets after the last one was sent, including duplicates.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Sent at once at most, after the thread was kept from running.
+/// Maximum burst, after the thread was kept from running.
 const BURST: u64 = 32;
 
-/// What the traffic is.
+/// Description of the traffic.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic {
-    /// Flows of each way.
+    /// Flows per direction.
     pub flows: u16,
-    /// Packets a second of each way.
+    /// Packets per second in each direction.
     pub per_s: f64,
     pub bytes: usize,
 }
 
-/// What is done in a turn.
+/// The action of one iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Packets are sent.
+    /// Send packets.
     Send,
-    /// And it is noted for how long none arrives.
+    /// Send packets, and record the longest gap between arrivals.
     Listen,
-    /// No more are sent.
+    /// Stop sending.
     End,
 }
 
-/// What became of it.
+/// Outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Packets out and in.
+    /// Records of the packets outbound and inbound.
     pub ways: [Record; 2],
-    /// For how long the thread that sends and receives was kept from it at most, since it listened for silence.
+    /// The longest time for which the sending and receiving thread was kept from running, since gaps were recorded.
     pub source_away: Duration,
 }
 
-/// What became of the packets of one way.
+/// Outcome of the packets of one direction.
 #[derive(Debug)]
 pub struct Record {
     pub sent: u64,
     /// Packets that arrived after a later one of their flow.
     pub reordered: u64,
-    /// The longest time without an arrival, since it was listened for.
+    /// The longest time without an arrival, since gaps were recorded.
     pub silence: Duration,
     heard: Vec<u8>,
-    /// One more than the highest number of each flow.
+    /// One more than the highest number seen of each flow.
     highest: Vec<u64>,
     last: Instant,
 }
 
-/// One way.
+/// One direction.
 struct Way {
     from: Place,
     source: Raw,
     target: Raw,
-    /// Packets that were due and are not sent any more.
+    /// Packets that were due but are not sent any more.
     left_out: u64,
     record: Record,
 }
 
 impl Traffic {
-    /// Sends until `turn`, which is told again and again how long it has been, says that it is over.
+    /// Sends until `turn`, which is called repeatedly with the elapsed time, returns the end.
     ///
     /// # Errors
-    /// The system's, and those of `turn`.
+    /// The system's errors, and those of `turn`.
     pub fn run(self, lab: &Lab, mut turn: impl FnMut(Duration) -> Result<Turn, Failed>) -> Result<Outcome, Failed> {
         stay_on(SOURCE_CORE)?;
         let way = |from, to| -> io::Result<Way> {

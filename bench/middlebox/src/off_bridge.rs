@@ -1,11 +1,11 @@
-//! The lab's port inside off the bridge, for what carries packets in its place and has no switch of its own.
+//! Takes the lab's inside port off the bridge, for substitutes of the box without a switch of their own.
 
 use std::{thread, time::Duration};
 
 use dovetail_box::live::lab::{BRIDGE, Lab, PORTS, Place};
 use dovetail_netns::{NetnsError, tool};
 
-/// The bridge forwards nothing there until this is dropped.
+/// Keeps the bridge from forwarding at the port until dropped.
 pub struct OffBridge {
     namespace: String,
 }
@@ -25,7 +25,7 @@ impl OffBridge {
 impl Drop for OffBridge {
     fn drop(&mut self) {
         let _ = change(&self.namespace, &format!("master {BRIDGE}"));
-        // The bridge forwards there a little later.
+        // The bridge resumes forwarding there a little later.
         thread::sleep(Duration::from_millis(200));
     }
 }

@@ -1,4 +1,4 @@
-//! Packets a second of 60 flows that offer more than anything carries.
+//! Throughput of 60 flows that offer more than anything carries.
 
 use std::{
     thread,
@@ -15,7 +15,7 @@ use crate::{
 pub const FLOWS: u16 = 60;
 const BYTES: [usize; 2] = [60, 1514];
 pub const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
-/// Those of them that are measured by AF_XDP as well.
+/// Policies that are measured with AF_XDP as well.
 const BY_AF_XDP: [&str; 2] = ["fifo", "drfq"];
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
@@ -53,7 +53,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         let what = || format!("overload, {bytes} B");
         for (at, subject) in subjects.iter().enumerate().take(boxes).skip(1) {
             table.push_ratio(what(), &subject.label, &kpps[at], &kpps[0], "the bridge's");
-            // The first box, and the same policy by packet sockets.
+            // Relative to the first box, and to the same policy with packet sockets.
             if at > 1 {
                 table.push_ratio(what(), &subject.label, &kpps[at], &kpps[1], "fifo's");
             }

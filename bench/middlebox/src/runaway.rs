@@ -1,4 +1,4 @@
-//! How long a program in an endless loop has, until its fuel is spent, and what that costs others.
+//! How long a program in an endless loop runs until its fuel is spent, and what that costs others.
 
 use std::{
     fs, thread,
@@ -22,14 +22,14 @@ use crate::{
     table::Table,
 };
 
-/// Packets for a row.
+/// Packets per row.
 const PACKETS: u32 = 200;
 
-/// The flows that are to lose nothing.
+/// The flows that must not lose packets.
 const OTHERS: Traffic = Traffic { flows: 7, per_s: 10e3, bytes: 200 };
-/// Packets a second of the one whose program never ends: more than there is CPU for.
+/// Packets per second of the flow whose program does not terminate: more than the CPU can process.
 const ENDLESS_PER_S: f64 = 5e3;
-/// The port that it comes from, where it is in a frame, and what the program does.
+/// Its source port, the offset of the port in a frame, and the code of the program.
 const ENDLESS_PORT: u16 = 9999;
 const PORT_AT: usize = 34;
 const STATION_AT: usize = 9;
@@ -46,7 +46,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
 
 fn stopped(table: &mut Table) -> Result<(), Failed> {
     stay_on(BOX_CORE)?;
-    // None is to be in quarantine before it is measured.
+    // No program may be quarantined before it is measured.
     let limits = ProgramLimits { traps: PACKETS + 1, ..ProgramLimits::default() };
     let mut library = Library::new(limits)?;
     let loops = [
@@ -62,7 +62,7 @@ fn stopped(table: &mut Table) -> Result<(), Failed> {
             let mut frame = vec![7; 600];
             let begun = Instant::now();
             let verdict = program.process(&mut frame);
-            // A new instance is made as well, as in a box.
+            // Includes creating a new instance, as in a box.
             stopped.push(begun.elapsed().as_secs_f64() * 1e3);
             if verdict != Verdict::Drop(Reason::OutOfFuel) {
                 return Err(format!("{what}: {verdict:?}").into());
@@ -73,11 +73,11 @@ fn stopped(table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What other flows lose to one whose program never ends, in a box: every packet of it is worked on until its fuel is spent,
-/// since no number of failures puts it in quarantine.
+/// Losses of other flows beside one whose program does not terminate, in a box: every packet of that one is processed until
+/// its fuel is spent, since no number of failures quarantines the program.
 fn beside_others(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let (lab, folder) = (lab()?, tempfile::tempdir()?);
-    // Frames by which it is measured pass.
+    // The frames used for measuring it pass.
     fs::write(folder.path().join("endless.wasm"), churn::program(ENDLESS)?)?;
     let text = format!(
         "policy = \"drfq\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"1Gbps\"\n\
@@ -88,13 +88,13 @@ fn beside_others(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let config = Config::parse(&(lab.spec().box_section() + &text))?;
     let mut frame = datagram::frame(Place::Inside, 0, 0, 60);
     frame[PORT_AT..PORT_AT + 2].copy_from_slice(&ENDLESS_PORT.to_be_bytes());
-    // From another station, so that it is taken for none of the others should the bridge let it past.
+    // From another station, so that it is not counted as one of the others if the bridge forwards it.
     frame[STATION_AT] ^= 1;
     let time = Duration::from_secs_f64(args.seconds);
     let [mut sent, mut lost, mut odd, mut stopped, mut lapses] = [(); 5].map(|()| Vec::new());
     for _ in 0..args.rounds {
         let running = Spawned::start(config.clone(), |_| {})?;
-        // It takes frames some milliseconds later.
+        // The box starts receiving some milliseconds later.
         thread::sleep(Duration::from_millis(200));
         let outcome = thread::scope(|scope| {
             let sends = scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! How much of a narrow shaper behind the box is used.
+//! Utilisation of a bottleneck shaper behind the box.
 
 use std::{
     thread,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 const RATE_BPS: f64 = 20e6;
-/// How often its queue is looked at: each look is a run of tc.
+/// Interval of sampling its queue: each sample is a run of tc.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 
@@ -75,21 +75,21 @@ fn use_of(lab: &Lab, seconds: f64) -> Result<f64, Failed> {
     Ok(100.0 * (after - before) as f64 * 8.0 / time / RATE_BPS)
 }
 
-/// What the shaper has dropped so far.
+/// Packets that the shaper has dropped so far.
 fn drops(lab: &Lab) -> Result<u64, Failed> {
     Ok(told(lab, "dropped ")?.trim_end_matches(',').parse()?)
 }
 
-/// How long the shaper takes for what is queued in it now, in milliseconds.
+/// Time that the shaper needs for its current queue, in milliseconds.
 fn queue(lab: &Lab) -> Result<f64, Failed> {
     let told = told(lab, "backlog ")?;
     let bytes = told.strip_suffix('b').ok_or("tc says nothing of bytes")?;
-    // It shortens what is more than 10 KiB.
+    // tc abbreviates values above 10 KiB.
     let (number, factor) = bytes.strip_suffix('K').map_or((bytes, 1.0), |number| (number, 1024.0));
     Ok(number.parse::<f64>()? * factor * 8.0 / RATE_BPS * 1e3)
 }
 
-/// What the shaper says of itself behind these words.
+/// The value after these words in the shaper's statistics.
 fn told(lab: &Lab, words: &str) -> Result<String, Failed> {
     let shown = tool("tc", &format!("-n {} -s qdisc show dev outside", lab.namespace(Place::Box).name()))?;
     let shown = String::from_utf8(shown)?;

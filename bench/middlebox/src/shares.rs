@@ -1,4 +1,4 @@
-//! Whether transfers over the kernel's TCP have equal shares of what they need most.
+//! Whether transfers over the kernel's TCP have equal dominant shares.
 
 use std::{
     io::{Read, Write},
@@ -19,10 +19,10 @@ use crate::{
 };
 
 const LINK_BPS: f64 = 20e6;
-/// Ports, and the CPU's time for a packet; a full packet takes 606 µs on the link.
+/// Ports, and CPU time per packet; a full packet takes 606 µs on the link.
 const CLASSES: [(u16, &str); 3] = [(5001, "10us"), (5002, "1200us"), (5003, "700us")];
 const WARM_UP: Duration = Duration::from_secs(2);
-/// A window of this many times `--seconds`: TCP is slower than packets.
+/// Length of a window, in multiples of `--seconds`: TCP adapts more slowly than packets flow.
 const WINDOWS: f64 = 2.0;
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
@@ -39,7 +39,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
             let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind(address))?;
             let mut source = lab.namespace(Place::Inside).within(|| TcpStream::connect(address))?;
             let (mut target, _) = listener.accept()?;
-            // They end with the lab, which takes the connection away.
+            // The threads end with the lab, which cuts the connection.
             source.set_write_timeout(Some(Duration::from_secs(5)))?;
             target.set_read_timeout(Some(Duration::from_secs(5)))?;
             thread::spawn(move || while source.write_all(&[0; 1 << 16]).is_ok() {});
@@ -69,7 +69,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What it tells when so much time has passed.
+/// Its status after this much time.
 fn later(running: &Spawned, before: &Status, time: Duration) -> Result<Status, Failed> {
     const PATIENCE: Duration = Duration::from_secs(60);
     let begun = Instant::now();
@@ -85,7 +85,7 @@ fn later(running: &Spawned, before: &Status, time: Duration) -> Result<Status, F
     }
 }
 
-/// Each class's part of what it has most of.
+/// Each class's dominant share.
 fn dominant_shares(before: &Status, now: &Status) -> [f64; 3] {
     let time = now.at.as_secs_f64() - before.at.as_secs_f64();
     let counters =

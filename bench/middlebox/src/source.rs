@@ -1,4 +1,4 @@
-//! Where packets come from, and how many arrive.
+//! The packet source, and counters of what arrives.
 
 use std::{
     env, fs, io,
@@ -13,7 +13,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::subject::{Failed, SOURCE_CORE, stay_on};
 
-/// Packets of so many flows from the inside, from a thread of their own core.
+/// Sends packets of several flows from the inside, from a thread on its own core.
 pub struct Source {
     raw: Raw,
     frames: Vec<Vec<u8>>,
@@ -21,14 +21,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Keeps the calling thread on the source's core.
+    /// Pins the calling thread to the source's core.
     pub fn new(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
         stay_on(SOURCE_CORE)?;
         let frames = (0..flows).map(|flow| datagram::frame(Place::Inside, flow, 0, bytes)).collect();
         Ok(Self { raw: lab.raw(Place::Inside)?, frames, next: 0 })
     }
 
-    /// Sends so many, at most what one call to the kernel takes; how many it took.
+    /// Sends this many packets, at most one system call's worth; returns how many the kernel took.
     pub fn send(&mut self, count: usize) -> io::Result<usize> {
         let flows = self.frames.len();
         let batch = (self.next..self.next + count.min(Raw::BATCH)).map(|at| &*self.frames[at % flows]);
@@ -37,18 +37,18 @@ impl Source {
         Ok(sent)
     }
 
-    /// Sends at a rate for so long, some 16 at a time; how many.
+    /// Sends at a rate for some time, about 16 packets at once; returns how many.
     pub fn pace(&mut self, per_s: f64, time: Duration) -> io::Result<u64> {
         self.pace_in(16, per_s, time)
     }
 
-    /// The same one at a time.
+    /// The same with single packets.
     pub fn pace_singly(&mut self, per_s: f64, time: Duration) -> io::Result<u64> {
         self.pace_in(1, per_s, time)
     }
 
     fn pace_in(&mut self, least: u64, per_s: f64, time: Duration) -> io::Result<u64> {
-        /// What a burst is at most, also after the source was kept from running.
+        /// Maximum burst, also after the source was kept from running.
         const BURST: u64 = 32;
         let (begun, mut sent, mut offset) = (Instant::now(), 0, 0);
         while begun.elapsed() < time {
@@ -65,15 +65,15 @@ impl Source {
     }
 }
 
-/// More packets than a socket can send, made by the kernel on the source's core in one call without an end, until this is dropped.
-/// Calls that end have pauses between them, in which the kernel clears up and a box waits.
+/// Generates more packets than a socket can send, in the kernel on the source's core in one unlimited call, until dropped.
+/// With calls that end there are pauses in between, in which the kernel cleans up and a box waits.
 pub struct Injector(Child);
 
 impl Injector {
-    /// One that has been sending for a while.
+    /// Starts it and lets it send for a while.
     pub fn start(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
         const WARM_UP: Duration = Duration::from_millis(500);
-        // The box's end of the link is to take in what a driver sends.
+        // The box's end of the link must accept what a driver sends.
         let name = lab.namespace(Place::Box).name();
         tool("ip", &format!("netns exec {name} ethtool -K {} gro on", PORTS[0]))?;
         let mut command = Command::new("ip");
@@ -83,7 +83,7 @@ impl Injector {
         Ok(started)
     }
 
-    /// How many packets it has made so far, of which the link loses some.
+    /// Number of packets generated so far, of which the link loses some.
     pub fn sent(lab: &Lab) -> Result<u64, Failed> {
         let [.., sent, _, lost] = counted(lab, Place::Inside)?;
         Ok(sent + lost)
@@ -92,13 +92,13 @@ impl Injector {
 
 impl Drop for Injector {
     fn drop(&mut self) {
-        // One that has ended already has said why.
+        // If it has ended already, it has printed the reason.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What an [`Injector`] starts: floods from the host of the process's namespace until it is killed.
+/// The process that an [`Injector`] starts: floods from the host of the process's namespace until killed.
 pub fn flood(flows: u16, bytes: usize) -> Result<(), Failed> {
     set_parent_process_death_signal(Some(Signal::TERM))?;
     stay_on(SOURCE_CORE)?;
@@ -108,14 +108,14 @@ pub fn flood(flows: u16, bytes: usize) -> Result<(), Failed> {
     }
 }
 
-/// How many packets the host outside has received, and how many bytes.
+/// Packets and bytes that the outside host has received.
 pub fn arrived(lab: &Lab) -> Result<(u64, u64), Failed> {
     let [bytes, packets, ..] = counted(lab, Place::Outside)?;
     Ok((packets, bytes))
 }
 
-/// The figures of a host's interface, as `/proc/net/dev` has them: bytes and packets received, six others, bytes and packets sent,
-/// errors, and packets that were lost on their way out.
+/// The counters of a host's interface, as in `/proc/net/dev`: bytes and packets received, six others, bytes and packets
+/// sent, errors, and packets dropped on their way out.
 fn counted(lab: &Lab, place: Place) -> Result<[u64; 12], Failed> {
     let text = lab.namespace(place).within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix(HOST_INTERFACE)?.strip_prefix(':'));

@@ -1,4 +1,4 @@
-//! Packets lost of a stream that the box has time for.
+//! Losses of a stream within the box's capacity.
 
 use std::{thread, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     table::Table,
 };
 
-/// More than the 300,000 that are to pass: what the source misses while it is kept from running, it does not make up for.
+/// More than the 300,000 that are to pass: it does not send later what it missed while it was kept from running.
 const PER_S: f64 = 330e3;
 const TIME: Duration = Duration::from_secs(10);
 

@@ -1,4 +1,4 @@
-//! What is between the two sides of the lab: the bridge alone, a box, or Click.
+//! The subject between the two sides of the lab: the bridge alone, a box, or Click.
 
 use std::{
     env,
@@ -32,41 +32,41 @@ pub type Failed = Box<dyn Error>;
 pub const BOX_CORE: usize = 0;
 pub const SOURCE_CORE: usize = 1;
 
-/// A lab of this process, whose hosts say nothing.
+/// A lab of this process, whose hosts are silent.
 pub fn lab() -> Result<Lab, Failed> {
     let lab = Lab::up(&LabSpec { name: format!("dvbench{}", process::id()), ..LabSpec::default() })?;
-    // Packets are counted: neither hosts nor the bridge are to say anything of their own. There may be no IPv6 to switch off.
+    // Packets are counted: neither hosts nor the bridge may send anything of their own. There may be no IPv6 to disable.
     for place in [Place::Inside, Place::Box, Place::Outside] {
         let _ = lab.namespace(place).set("ipv6/conf/all/disable_ipv6", "1");
     }
     Ok(lab)
 }
 
-/// Keeps this thread on a core.
+/// Pins this thread to a core.
 pub fn stay_on(core: usize) -> Result<(), Failed> {
     let mut cores = CpuSet::new();
     cores.set(core);
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// What is to be measured.
+/// A subject to be measured.
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub label: String,
     between: Between,
 }
 
-/// What carries the packets.
+/// What forwards the packets.
 #[derive(Debug, Clone)]
 enum Between {
     Bridge,
     Box {
-        /// What the configuration says after the interfaces.
+        /// The configuration after the interfaces.
         settings: String,
-        /// The program that runs it; this one if not given.
+        /// The program that runs it; this one if `None`.
         program: Option<PathBuf>,
     },
-    /// Click's userlevel driver, which goes by nothing but a queue.
+    /// Click's userlevel driver, with nothing but a queue.
     Click(PathBuf),
 }
 
@@ -84,7 +84,7 @@ impl Subject {
         Self { label: label.into(), between: Between::Box { settings, program: None } }
     }
 
-    /// A box before a link that nothing fills.
+    /// A box in front of a link that nothing saturates.
     pub fn fast(policy: &str, wait: &str, function: &str) -> Self {
         let function = if function == "none" { String::new() } else { format!("functions = [\"{function}\"]\n") };
         let settings = format!(
@@ -94,17 +94,17 @@ impl Subject {
         Self::configured(policy, settings)
     }
 
-    /// The same, and no processor sleeps.
+    /// The same, with processors kept from sleeping.
     pub fn awake(&self) -> Self {
         self.but("awake", |settings| settings.replace("[cpu]\n", "[cpu]\nwake_latency = \"0s\"\n"))
     }
 
-    /// The same by AF_XDP.
+    /// The same with AF_XDP.
     pub fn by_af_xdp(&self) -> Self {
         self.but("AF_XDP", |settings| format!("io = \"af-xdp\"\n{settings}"))
     }
 
-    /// The same with other settings, if it is a box.
+    /// The same with modified settings, if it is a box.
     fn but(&self, what: &str, settings: impl FnOnce(&str) -> String) -> Self {
         let mut other = self.clone();
         other.label = format!("{}, {what}", self.label);
@@ -114,7 +114,7 @@ impl Subject {
         other
     }
 
-    /// The same boxes, and after them those of another program, if there is one.
+    /// The boxes, followed by the same boxes of another program, if there is one.
     pub fn beside(boxes: Vec<Self>, program: Option<&PathBuf>) -> Vec<Self> {
         let of_other = |subject: &Self| {
             let mut other = subject.clone();
@@ -128,7 +128,7 @@ impl Subject {
         boxes.into_iter().chain(others).collect()
     }
 
-    /// Puts it in charge.
+    /// Starts it.
     pub fn start(&self, lab: &Lab) -> Result<Running, Failed> {
         Ok(match &self.between {
             Between::Bridge => Running::Bridge,
@@ -138,7 +138,7 @@ impl Subject {
     }
 }
 
-/// A subject at work, until this is dropped.
+/// A running subject, stopped on drop.
 pub enum Running {
     Bridge,
     Box(RunningBox),
@@ -164,7 +164,7 @@ impl Running {
     }
 }
 
-/// A box in a process of its own.
+/// A box in a separate process.
 pub struct RunningBox {
     child: Child,
     file: PathBuf,
@@ -185,7 +185,7 @@ impl RunningBox {
         if line.trim() != "runs" {
             return Err("the box did not start".into());
         }
-        // It takes frames some milliseconds later.
+        // The box starts receiving some milliseconds later.
         thread::sleep(Duration::from_millis(200));
         Ok(running)
     }
@@ -193,16 +193,16 @@ impl RunningBox {
 
 impl Drop for RunningBox {
     fn drop(&mut self) {
-        // One that has ended already has said why.
+        // If it has ended already, it has printed the reason.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
         let _ = fs::remove_file(&self.file);
     }
 }
 
-/// Runs a box until it is told to stop.
+/// Runs a box until stopped.
 pub fn run_box(file: &Path) -> Result<(), Failed> {
-    // It ends with the measurement, however that ends.
+    // It ends with the measuring process, however that ends.
     set_parent_process_death_signal(Some(Signal::TERM))?;
     let config = Config::read(file)?;
     Ok(run_until_signalled(config, file.to_owned(), &Files::default(), |_| println!("runs"))?)

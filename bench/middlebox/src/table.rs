@@ -1,4 +1,4 @@
-//! The table.
+//! The table of results.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use dovetail_stats::median_of_runs;
 pub struct Table(Vec<[String; 4]>);
 
 impl Table {
-    /// A row with the median of what was measured, and its extremes.
+    /// Adds a row with the median and the extremes of the measurements.
     pub fn push(&mut self, what: impl Into<String>, subject: impl Into<String>, measured: &[f64], unit: &str) {
         let Some(median) = median_of_runs(measured.iter().copied()) else { return };
         let least = measured.iter().copied().fold(f64::INFINITY, f64::min);
@@ -19,7 +19,7 @@ impl Table {
         self.0.push([what, subject, format!("{median:.2} {unit}"), format!("{least:.2} to {most:.2}")]);
     }
 
-    /// The same of ratios, round by round.
+    /// The same for ratios, round by round.
     pub fn push_ratio(
         &mut self,
         what: impl Into<String>,

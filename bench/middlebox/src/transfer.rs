@@ -1,4 +1,4 @@
-//! TCP between the hosts, with all offloads on.
+//! TCP throughput between the hosts, with all offloads on.
 
 use std::{
     io::{Read, Write},
@@ -46,7 +46,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Gigabits a second at the receiver.
+/// Throughput in gigabits per second at the receiver.
 fn transfer(lab: &Lab, time: Duration) -> Result<f64, Failed> {
     let address = (lab.spec().outside[0], PORT);
     let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind(address))?;
@@ -54,7 +54,7 @@ fn transfer(lab: &Lab, time: Duration) -> Result<f64, Failed> {
     let (mut target, _) = listener.accept()?;
     let sender = thread::spawn(move || {
         let bytes = vec![0x5a; 1 << 18];
-        // Ends when the receiver does.
+        // Ends when the receiver closes.
         while source.write_all(&bytes).is_ok() {}
     });
     let mut bytes = vec![0; 1 << 18];

@@ -1,6 +1,6 @@
 //! The crate `firq-core`: deficit round robin over tenants, for sharing a scheduler between threads.
 //!
-//! It can do what we cannot (cancel by handle, expire at a deadline) and pays for locks and a clock on every call.
+//! It supports what ours does not (cancel by handle, expire at a deadline) and pays for locks and a clock on every call.
 
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ impl Firq {
 impl Subject for Firq {
     #[inline]
     fn step(&mut self) -> Result<(), String> {
-        // It answers "empty" after a round in which every tenant had to earn first.
+        // It returns "empty" after a round in which every tenant first had to accumulate credit.
         for _ in 0..3 {
             if let DequeueResult::Task { tenant, .. } = self.scheduler.try_dequeue() {
                 return self.put(tenant);

@@ -1,4 +1,4 @@
-//! Others who do the same.
+//! Other implementations, for comparison.
 
 pub mod firq;
 pub mod python;

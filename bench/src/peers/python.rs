@@ -1,4 +1,4 @@
-//! Simulators in Python packages, each driven by a script that says how many packets it delivered in what time.
+//! Simulators in Python packages, each driven by a script that reports how many packets it delivered in what time.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,13 +15,13 @@ pub struct Peer {
     pub discipline: &'static str,
     pub flows: u32,
     packets: u64,
-    /// Our simulator with `ours` is to be so many times as fast.
+    /// Goal for the speed of our simulator with `ours`, as a multiple of theirs.
     pub goal: f64,
-    /// Our policy of the same name.
+    /// Our equivalent policy.
     pub ours: &'static str,
 }
 
-/// Everybody: enough packets for half a second or more.
+/// All peers: with enough packets for half a second or more.
 pub const PEERS: [Peer; 6] = {
     const NS: Peer = Peer {
         name: "ns.py",
@@ -65,7 +65,7 @@ impl Peer {
     /// Packets per second of one run.
     ///
     /// # Errors
-    /// What the script said when it could not run, or did not do what it should.
+    /// The script's message if it could not run, or its results were wrong.
     pub fn run(&self, python: &Path, seed: u64) -> Result<f64, String> {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers").join(self.script);
         let done = Command::new(python)

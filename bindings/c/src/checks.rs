@@ -1,4 +1,4 @@
-//! What a handle with `DVT_CHECKED` looks after: mistakes of the caller that would pass unnoticed.
+//! The checks of a handle with `DVT_CHECKED`, for mistakes of the caller that would otherwise go unnoticed.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::{
     structs::{DVT_CHECKED, dvt_status},
 };
 
-/// Time, and which packets are queued before each resource. Nothing where the handle is not checked.
+/// The time, and which packets are queued before each resource. Empty if the handle is not checked.
 #[derive(Debug, Default)]
 pub(crate) struct Checks(Option<Box<Seen>>);
 
@@ -20,7 +20,7 @@ struct Seen {
 }
 
 impl Checks {
-    /// As the setup's `flags` say, before so many `resources`.
+    /// Set up according to the setup's `flags`, for this many `resources`.
     pub(crate) fn new(flags: u32, resources: usize) -> Result<Self, Failure> {
         match flags {
             0 => Ok(Self(None)),
@@ -36,7 +36,7 @@ impl Checks {
         self.0.is_some()
     }
 
-    /// The time of a call.
+    /// Checks and records the time of a call.
     #[inline(always)]
     pub(crate) fn time(&mut self, now_ns: u64) -> Result<Nanos, Failure> {
         match &mut self.0 {
@@ -45,7 +45,7 @@ impl Checks {
         }
     }
 
-    /// A packet is offered before `resource`: it must not be queued there.
+    /// Checks that a packet offered before `resource` is not queued there.
     #[inline(always)]
     pub(crate) fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {
         match &self.0 {
@@ -69,7 +69,7 @@ impl Checks {
     }
 }
 
-/// Out of the way of handles that are not checked.
+/// Kept apart from the fast path of handles that are not checked.
 impl Seen {
     #[cold]
     #[inline(never)]

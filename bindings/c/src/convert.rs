@@ -1,4 +1,4 @@
-//! Between the structs of C and the core's types.
+//! Conversions between the structs of C and the core's types.
 
 use std::{ffi::c_char, mem::size_of};
 
@@ -23,10 +23,10 @@ pub(crate) const fn size<T>() -> u32 {
     size_of::<T>() as u32
 }
 
-/// A packet over one or two resources, as most are: without a call, and put together where it stays.
+/// Converts a packet over one or two resources, the usual case: without a call, and built in place.
 #[inline(always)]
 pub(crate) fn short_packet(given: &dvt_packet) -> Option<Packet> {
-    // Only what is said to be there is read: the rest may never have been written.
+    // Only the declared fields are read: the rest may be uninitialised.
     let [one, two, ..] = &given.demand_ns;
     let demand = match given.resources {
         1 => Demand::of_one(Nanos(alone(one))),
@@ -36,7 +36,7 @@ pub(crate) fn short_packet(given: &dvt_packet) -> Option<Packet> {
     Some(packet_of(given, demand))
 }
 
-/// A packet over as many resources as it may be.
+/// Converts a packet over any valid number of resources.
 pub(crate) fn packet(given: &dvt_packet) -> Result<Packet, Failure> {
     let resources = given.resources as usize;
     let times = given.demand_ns.get(..resources).unwrap_or_default();
@@ -84,7 +84,7 @@ fn stage(given: u32) -> Result<Stage, Failure> {
     stage_of(given).ok_or_else(|| not_a_stage(given))
 }
 
-/// The stage of this number, if there is one.
+/// The stage with this number, if there is one.
 #[inline]
 pub(crate) fn stage_of(given: u32) -> Option<Stage> {
     const STARTED: u32 = dvt_stage::DVT_STARTED as u32;
@@ -106,7 +106,7 @@ fn not_a_stage(given: u32) -> Failure {
     Failure::range(format!("{given} is not a dvt_stage"))
 }
 
-/// An event on a pipeline of so many resources.
+/// Converts an event on a pipeline of this many resources.
 #[inline]
 pub(crate) fn event(given: &dvt_event, resources: u32) -> Result<Feedback, Failure> {
     let stage = stage(alone(&given.stage))?;
@@ -115,7 +115,7 @@ pub(crate) fn event(given: &dvt_event, resources: u32) -> Result<Feedback, Failu
     Ok(Feedback { flow, ticket, resource, stage, took: Nanos(alone(&given.took_ns)) })
 }
 
-/// A resource from `least` on, of so many.
+/// Checks that a resource is at least `least` and less than `resources`.
 #[inline]
 pub(crate) fn resource(given: u32, least: u32, resources: u32) -> Result<usize, Failure> {
     if (least..resources).contains(&given) {
@@ -134,7 +134,7 @@ pub(crate) fn weight(given: f64) -> Result<Weight, Failure> {
     Weight::new(given).ok_or_else(|| Failure::range(format!("a weight is from 1e-6 to 1e6, not {given}")))
 }
 
-/// A bound of which 0 says that there is none.
+/// A limit; 0 means none.
 fn bound<T: PartialEq + From<u8>>(given: T) -> Option<T> {
     (given != T::from(0)).then_some(given)
 }
@@ -160,7 +160,7 @@ pub(crate) fn limits(setup: &dvt_setup) -> Result<Limits, Failure> {
     })
 }
 
-/// A program of this name and cost.
+/// A program with this name and cost.
 pub(crate) fn program(name: &str, cost: Option<&str>, given: &dvt_program) -> Result<Program, Failure> {
     let cost = cost.map(|cost| cost.parse().map_err(|error| Failure::range(format!("{error}")))).transpose()?;
     let processing = match given.processing {
@@ -192,7 +192,7 @@ pub(crate) fn learnt_of(program: &Program) -> dvt_learnt {
     }
 }
 
-/// As much of a text as fits.
+/// The text, truncated to fit.
 pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut bytes = [0; N];
     write_text(text, &mut bytes);
@@ -219,7 +219,7 @@ pub(crate) fn request(given: &dvt_request) -> Request {
     Request { id: RequestId(given.id), user: UserId(given.user), length: known(given.length) }
 }
 
-/// A number of which `DVT_UNKNOWN` says that it is not known.
+/// A number; `DVT_UNKNOWN` means that it is not known.
 #[inline]
 pub(crate) fn known(given: u64) -> Option<u64> {
     (given != DVT_UNKNOWN).then_some(given)

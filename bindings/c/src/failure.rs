@@ -1,7 +1,7 @@
-//! Errors: a status for the program, and a sentence for who reads its log.
+//! Errors: a status for the program, and a message for its log.
 //!
-//! The sentence stays with the thread until its next error, as `errno` does. It is kept in place, so that an error of a
-//! program that is out of memory can still be told, and so that nothing is left to free when a thread ends.
+//! The message is kept per thread until its next error, like `errno`. It is stored in place, so that an error can be reported
+//! even if the program is out of memory, and nothing is left to free when a thread ends.
 
 use std::{
     borrow::Cow,
@@ -13,16 +13,16 @@ use dovetail_sched::PolicyError;
 
 use crate::structs::dvt_status;
 
-/// What a call answers: `DVT_OK` or `DVT_NONE`, or what was wrong.
+/// The result of a call: `DVT_OK` or `DVT_NONE`, or an error.
 pub(crate) type Answer = Result<dvt_status, Failure>;
 
-/// What was wrong with a call. Its sentence is the thread's already: a status alone travels in a register, where a text would
-/// take room on the stack and landing places in every call.
+/// An error of a call. Its message is already stored for the thread: a status alone travels in a register, while a text would
+/// take stack space and landing pads in every call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Failure(dvt_status);
 
 impl Failure {
-    /// An error with its sentence, which becomes the thread's.
+    /// An error with its message, which becomes the thread's.
     #[cold]
     #[inline(never)]
     pub(crate) fn new(status: dvt_status, text: impl Into<Cow<'static, str>>) -> Self {
@@ -43,7 +43,7 @@ impl From<PolicyError> for Failure {
     }
 }
 
-/// What was done needs no other word.
+/// A call without a result of its own returns `DVT_OK`.
 impl From<()> for dvt_status {
     #[inline]
     fn from((): ()) -> Self {
@@ -51,13 +51,13 @@ impl From<()> for dvt_status {
     }
 }
 
-/// Whether there is something, as a status.
+/// A status for whether something was found.
 #[inline]
 pub(crate) fn found(there_is: bool) -> Answer {
     Ok(if there_is { dvt_status::DVT_OK } else { dvt_status::DVT_NONE })
 }
 
-/// What a call within a call came to: where it failed, its sentence is the thread's already.
+/// The result of a call within a call: if it failed, its message is already the thread's.
 pub(crate) fn answered(status: dvt_status) -> Answer {
     match status {
         dvt_status::DVT_OK | dvt_status::DVT_NONE => Ok(status),
@@ -65,14 +65,14 @@ pub(crate) fn answered(status: dvt_status) -> Answer {
     }
 }
 
-/// The longest sentence, its end included; the list of all policies fits.
+/// The longest message, including its terminator; the list of all policies fits.
 const LONGEST: usize = 1024;
 
 thread_local! {
     static LAST: Cell<[u8; LONGEST]> = const { Cell::new([0; LONGEST]) };
 }
 
-/// The status that C sees.
+/// Converts a result to the status for C.
 #[inline]
 pub(crate) fn report(answer: Answer) -> dvt_status {
     answer.unwrap_or_else(|failure| failure.0)
@@ -83,17 +83,17 @@ pub(crate) fn report(answer: Answer) -> dvt_status {
 fn remember(text: &str) {
     let mut last = [0; LONGEST];
     write_text(text, &mut last);
-    // A thread that is ending may have no place for it any more.
+    // A thread that is ending may no longer have a place for it.
     let _ = LAST.try_with(|place| place.set(last));
 }
 
-/// The thread's last sentence, with an end as C has it; empty before the first.
+/// The thread's last message, zero-terminated; empty before the first.
 pub(crate) fn last() -> *const c_char {
     const NONE: &CStr = c"";
     LAST.try_with(|place| place.as_ptr().cast_const().cast()).unwrap_or(NONE.as_ptr())
 }
 
-/// Writes as much of `text` as fits with an end into `place`, which is all zero; never a part of a character.
+/// Writes as much of `text` as fits with a terminator into `place`, which must be all zero; never splits a character.
 pub(crate) fn write_text(text: &str, place: &mut [u8]) {
     let mut length = text.len().min(place.len() - 1);
     while !text.is_char_boundary(length) {

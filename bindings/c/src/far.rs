@@ -1,11 +1,11 @@
-//! What the handle of a far queue does.
+//! The operations of a far queue's handle.
 
 use dovetail_sched::{
     Nanos,
     request::{FarDelay, FarQueue},
 };
 
-/// How long the queue at a link's far end is, from probes.
+/// Estimates the length of the queue at a link's far end from probes.
 #[derive(Debug, Default)]
 pub(crate) struct Far(FarQueue);
 

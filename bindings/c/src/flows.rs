@@ -1,4 +1,4 @@
-//! What the handle of a flow table does.
+//! The operations of a flow table's handle.
 
 use dovetail_sched::{
     FlowId, Limits, Nanos,
@@ -12,14 +12,14 @@ use crate::{
     structs::{dvt_five_tuple, dvt_flow_counts, dvt_flows_setup},
 };
 
-/// From 5-tuples to flows.
+/// Maps 5-tuples to flows.
 #[derive(Debug)]
 pub(crate) struct Flows {
     table: FlowTable<FiveTuple>,
     checks: Checks,
 }
 
-/// Whether a flow's id may be reused, or why that cannot be said.
+/// Whether a flow's id may be reused, or why that is unknown.
 pub(crate) type Retire<'a> = &'a mut dyn FnMut(FlowId) -> Result<bool, Failure>;
 
 impl Flows {
@@ -66,7 +66,7 @@ impl Flows {
     }
 }
 
-/// The table's question, whose answer may be an error: the flow stays then.
+/// Asks whether the flow may be retired; after an error it stays.
 fn may_go(retire: Retire<'_>, flow: FlowId, failure: &mut Option<Failure>) -> bool {
     retire(flow).unwrap_or_else(|why| {
         *failure = Some(why);

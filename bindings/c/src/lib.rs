@@ -1,6 +1,6 @@
 //! Dovetail's schedulers for C and C++: `libdovetail` and `dovetail.h`.
 //!
-//! The border to C is where types stop helping, so it is kept thin, and is the same for every call:
+//! The interface to C is where types stop helping, so it is thin and the same for every call:
 //!
 //! ```text
 //! C ── border ── packets, requests, flows, far ── dovetail-sched
@@ -8,15 +8,15 @@
 //!      to types   looks after; all safe
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`border`] | every function that C sees, the handles, and all unsafe code: pointers become references there or an error |
+//! | [`border`] | every function that C sees, the handles, and all unsafe code: turns pointers into references or errors |
 //! | [`structs`] | every type that C sees: plain numbers, the size first |
-//! | [`packets`], [`requests`], [`flows`], [`far`] | what a handle of each kind does, in safe Rust |
-//! | [`convert`] | between the structs and the core's types |
-//! | [`failure`] | errors, and the message that a thread may ask for |
+//! | [`packets`], [`requests`], [`flows`], [`far`] | the operations of each kind of handle, in safe Rust |
+//! | [`convert`] | conversions between the structs and the core's types |
+//! | [`failure`] | errors, and the message that a thread may retrieve |
 //!
-//! No panic leaves the library: it becomes an error, and its handle can only be freed from then on.
+//! No panic leaves the library: it becomes an error, and afterwards its handle can only be freed.
 
 pub mod border;
 pub mod structs;

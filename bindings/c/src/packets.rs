@@ -1,4 +1,4 @@
-//! What the handle of a packet scheduler does.
+//! The operations of a packet scheduler's handle.
 
 use dovetail_sched::{
     Admission, Backlog, Dispatch, FlowId, LaterStages, Learning, Limits, MAX_RESOURCES, Nanos, Packet, Peekable,
@@ -13,7 +13,7 @@ use crate::{
     structs::{dvt_event, dvt_packet, dvt_setup, dvt_status},
 };
 
-/// A packet scheduler that can be peeked into. What most calls read is in front.
+/// A packet scheduler that supports peeking. The fields that most calls read come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Packets {
@@ -21,7 +21,7 @@ pub(crate) struct Packets {
     resources: u32,
     flows: u32,
     scheduler: Peekable<Box<dyn Scheduler>>,
-    // What was asked for by number, as it was when the first of it was asked for.
+    // Snapshots of numbered lists, taken when their first item is requested.
     figures: Vec<(&'static str, f64)>,
     learnt: ProgramTable,
 }
@@ -51,7 +51,7 @@ impl Packets {
         self.checks.is_on()
     }
 
-    /// Shows to `give` what becomes of the packet.
+    /// Enqueues a packet and passes its admission to `give`.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
@@ -68,7 +68,7 @@ impl Packets {
         }
     }
 
-    /// The same where packets are examined, or are long.
+    /// Same as [`enqueue`](Self::enqueue) for checked handles and for packets over many resources.
     #[cold]
     #[inline(never)]
     fn enqueue_checked(
@@ -88,7 +88,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Shows the packet to `give`, if there is one.
+    /// Dequeues a packet and passes it to `give`, if there is one.
     #[inline]
     pub(crate) fn dequeue(&mut self, now_ns: u64, give: impl FnOnce(&Dispatch)) -> Result<bool, Failure> {
         if self.is_checked() {
@@ -166,7 +166,7 @@ impl Packets {
         Ok(self.scheduler.forget(flow))
     }
 
-    /// Whether the flow's id may name another: nothing is known of it, or nothing any more.
+    /// Whether the flow's id may be reused: nothing is known of the flow, or its state has just been forgotten.
     pub(crate) fn retire(&mut self, flow: FlowId) -> bool {
         flow.0 >= self.flows || self.scheduler.forget(flow)
     }
@@ -179,7 +179,7 @@ impl Packets {
         Ok(self.scheduler.flow_backlog(self.flow(flow)?))
     }
 
-    /// The figure of this number; with the first, all are taken down.
+    /// The figure with this number; number 0 takes a snapshot of all.
     pub(crate) fn figure(&mut self, at: u32) -> Option<(&'static str, f64)> {
         if at == 0 {
             self.figures.clear();
@@ -195,7 +195,7 @@ impl Packets {
         Ok(())
     }
 
-    /// The program of this number; with the first, all are taken down.
+    /// The program with this number; number 0 takes a snapshot of all.
     pub(crate) fn learnt(&mut self, at: u32) -> Result<Option<&Program>, Failure> {
         let learning = self.learning()?;
         if at == 0 {
@@ -241,7 +241,7 @@ impl Packets {
         Ok(self.stages()?.backlog_before(at))
     }
 
-    /// A flow that tables may be made as long as.
+    /// Checks that a flow's id is small enough to index tables.
     #[inline]
     fn flow(&self, flow: u32) -> Result<FlowId, Failure> {
         if flow < self.flows {
@@ -250,7 +250,7 @@ impl Packets {
         Err(no_such_flow(flow, self.flows))
     }
 
-    /// A resource behind the first, of a scheduler that orders packets before such.
+    /// A resource after the first, for a scheduler that orders packets before such.
     fn later(&mut self, resource: u32) -> Result<usize, Failure> {
         self.stages()?;
         convert::resource(resource, 1, self.resources)

@@ -1,6 +1,6 @@
-//! What the handle of a request scheduler does.
+//! The operations of a request scheduler's handle.
 //!
-//! Ids index tables, so each is held against the setup's bound before a policy sees it: a stray number must not take the
+//! Ids index tables, so each is checked against the setup's limit before a policy sees it: a stray number must not exhaust the
 //! machine's memory.
 
 use dovetail_sched::{
@@ -15,7 +15,7 @@ use crate::{
     structs::{DVT_NO_CLASS, dvt_request, dvt_request_setup},
 };
 
-/// How many ids there are unless the setup says otherwise, and how many there may be.
+/// The default number of ids, and the maximum.
 const IDS: u32 = 1 << 20;
 const MOST_IDS: u32 = 1 << 26;
 
@@ -28,7 +28,7 @@ pub(crate) struct Requests {
     figures: Vec<(&'static str, f64)>,
 }
 
-/// What a response brought, or brings.
+/// What a number of units refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Units {
     Length,
@@ -37,7 +37,7 @@ pub(crate) enum Units {
     RoundTrip,
 }
 
-/// What became of a request.
+/// What happened to a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Became {
     Ready,
@@ -170,7 +170,7 @@ impl Requests {
         self.scheduler.poll_at()
     }
 
-    /// The figure of this number; with the first, all are taken down.
+    /// The figure with this number; number 0 takes a snapshot of all.
     pub(crate) fn figure(&mut self, at: u32) -> Option<(&'static str, f64)> {
         if at == 0 {
             self.figures.clear();

@@ -1,8 +1,7 @@
 //! Every type that C sees.
 //!
-//! All are plain numbers without padding, and begin with their size, so that a later version can add to a struct's end and
-//! still know which one a program was compiled with. What C writes into an enum's place is taken as a number and
-//! examined. Their names are C's.
+//! All are plain numbers without padding, and begin with their size, so that a later version can append fields to a struct and
+//! still know which version a program was compiled with. Enums from C are read as numbers and checked. Their names are C's.
 #![allow(non_camel_case_types)]
 
 use std::ffi::c_char;

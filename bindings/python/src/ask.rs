@@ -1,4 +1,4 @@
-//! What the command does besides: its JSON documents, and tables of what is in them.
+//! The other operations of the command: JSON documents, and tables of their contents.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -31,14 +31,14 @@ impl Answer {
         Ok(Self { document, table })
     }
 
-    /// The rows are what `rows` finds in the document.
+    /// `rows` extracts the rows from the document.
     fn with_rows(py: Python<'_>, document: Vec<u8>, rows: impl FnOnce(&Value) -> Vec<Value>) -> PyResult<Self> {
         let parsed: Value = serde_json::from_slice(&document).map_err(raised)?;
         Self::new(py, document, &Summary::of_documents(&rows(&parsed)))
     }
 }
 
-/// Where what is asked for goes besides.
+/// The output options.
 fn output(given: &Given<'_>) -> PyResult<OutputOptions> {
     Ok(OutputOptions {
         report: given.value("report")?,
@@ -194,7 +194,7 @@ fn list(value: Option<&Value>) -> Vec<Value> {
     value.and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// What is under `inner` of each entry under `outer`, with what the entry says under these keys.
+/// The entries under `inner` of each entry under `outer`, with the outer entry's values of these keys.
 fn each(document: &Value, outer: &str, inner: &str, about: &[&str]) -> Vec<Value> {
     let mut rows = Vec::new();
     for entry in list(document.get(outer)) {

@@ -1,7 +1,7 @@
 //! Many packets in one call, as arrays.
 //!
-//! Arrays come through the buffer protocol, so numpy is asked only for the arrays that are given back. What comes in is copied
-//! first: the call goes on without the interpreter's lock, and others could write to the arrays meanwhile.
+//! Arrays come through the buffer protocol, so numpy is needed only for the arrays that are returned. Input is copied first:
+//! the call continues without the interpreter's lock, and other threads could write to the arrays meanwhile.
 
 use dovetail_sched::{Demand, FlowId, MAX_RESOURCES, Nanos, Packet, Scheduler as _};
 use pyo3::{
@@ -35,13 +35,13 @@ impl Times {
     }
 }
 
-/// Whole numbers from 0 on.
+/// Whole numbers that are not negative.
 struct Array {
     values: Vec<u64>,
     shape: Vec<usize>,
 }
 
-/// The values of an array of so many dimensions.
+/// The values of an array with this many dimensions.
 fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<Array> {
     let buffer = PyUntypedBuffer::get(given)
         .map_err(|_| raised(format!("{name}: an array of whole numbers is needed, or what has a buffer")))?;
@@ -69,7 +69,7 @@ fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<
     }
 }
 
-/// The values, in order of the rows, if the array is of this type; then nothing if one is out of range.
+/// The values, in order of the rows, if the array is of this type; the inner `None` if one is out of range.
 fn copied<T: Element>(given: &Bound<'_, PyAny>, number: impl Fn(T) -> Option<u64>) -> Option<Option<Vec<u64>>> {
     let buffer = PyBuffer::<T>::get(given).ok()?;
     let values = buffer.to_vec(given.py()).ok()?;
@@ -126,9 +126,9 @@ impl Arrivals {
         Ok(Self { flow, bytes, demand, resources, now, handle })
     }
 
-    /// Which were queued.
+    /// Enqueues the packets; returns which of them were queued.
     pub(crate) fn enqueue(&self, inner: &mut Inner) -> PyResult<Vec<u8>> {
-        // Times are in order, so if the first may be given all may.
+        // Times are in order, so if the first is valid all are.
         if let Some(first) = self.now.of(0) {
             inner.time(first)?;
         }
@@ -147,7 +147,7 @@ impl Arrivals {
     }
 }
 
-/// Packets that left, a column for each of what is told of them.
+/// Dequeued packets, in columns.
 #[derive(Default)]
 pub(crate) struct Taken {
     flow: Vec<u8>,
@@ -158,7 +158,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Up to `most` packets, at these times.
+    /// Dequeues up to `most` packets, at these times.
     pub(crate) fn from(inner: &mut Inner, times: &Times, most: Option<usize>) -> PyResult<Self> {
         if inner.handles.len() > 0 {
             return Err(raised(
@@ -185,7 +185,7 @@ impl Taken {
         Ok(taken)
     }
 
-    /// As numpy has them.
+    /// Converts the columns to numpy arrays.
     pub(crate) fn into_arrays(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
         let columns = [
             (&self.flow, "uint32"),
@@ -199,7 +199,7 @@ impl Taken {
     }
 }
 
-/// An array of truths.
+/// An array of booleans.
 pub(crate) fn truths<'py>(py: Python<'py>, truths: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     array(py, truths, "bool")
 }

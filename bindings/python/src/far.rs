@@ -46,7 +46,7 @@ impl Far {
         self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `delay` gives, as schedulers take it.
+    /// Converts a result of `delay` for schedulers.
     pub(crate) fn seen((delay_ns, room_ns): (u64, Option<u64>)) -> FarDelay {
         FarDelay { delay: Nanos(delay_ns), room: room_ns.map(Nanos) }
     }

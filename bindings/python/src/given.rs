@@ -1,4 +1,4 @@
-//! Options as Python gives them.
+//! Options as passed from Python.
 
 use std::path::PathBuf;
 
@@ -18,19 +18,19 @@ use toml::{Table, Value};
 
 use crate::run::raised;
 
-/// How deep a dict may be; no scenario is as deep.
+/// Maximum nesting of a dict; no scenario is as deep.
 const DEEPEST: usize = 32;
 
 /// Keyword arguments, taken one by one.
 pub(crate) struct Given<'py>(Bound<'py, PyDict>);
 
 impl<'py> Given<'py> {
-    /// A copy of these.
+    /// A copy of these options.
     pub(crate) fn new(options: &Bound<'py, PyDict>) -> PyResult<Self> {
         options.copy().map(Self)
     }
 
-    /// What is given under a name, if it is not None.
+    /// The value of a name, if it is not None.
     pub(crate) fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.0.get_item(name)?;
         if value.is_some() {
@@ -39,7 +39,7 @@ impl<'py> Given<'py> {
         Ok(value.filter(|value| !value.is_none()))
     }
 
-    /// The same as a value of a type, which an error calls by the option's name.
+    /// The value of a name, converted to `T`; errors name the option.
     pub(crate) fn value<T>(&self, name: &str) -> PyResult<Option<T>>
     where
         T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
@@ -56,7 +56,7 @@ impl<'py> Given<'py> {
         })
     }
 
-    /// A text that says a value of the library's.
+    /// A text parsed as a value of the library.
     pub(crate) fn parsed<T, E: ToString>(
         &self,
         name: &str,
@@ -77,7 +77,7 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// Refuses what was not taken.
+    /// Refuses options that were not taken.
     pub(crate) fn end(self) -> PyResult<()> {
         match self.0.keys().get_item(0) {
             Ok(name) => Err(PyTypeError::new_err(format!("there is no option '{name}'"))),
@@ -85,7 +85,7 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// What to run: the same for everything that runs traffic. The captures are the first, and the others.
+    /// The traffic to run, the same for everything that runs traffic. Returns the first capture in the options, and the others.
     pub(crate) fn input(&self) -> PyResult<(InputOptions, Vec<PathBuf>)> {
         let load: Option<f64> = self.value("load")?;
         if load.is_some_and(|load| !(1e-6..=1e6).contains(&load)) {
@@ -114,7 +114,7 @@ impl<'py> Given<'py> {
         self.resolve(given, "scenario", input)
     }
 
-    /// A TOML file of this option's, which is put where a scenario's is.
+    /// A TOML file named by this option, resolved like a scenario's.
     pub(crate) fn resolve(
         &self,
         given: Option<Bound<'py, PyAny>>,
@@ -158,7 +158,7 @@ impl<'py> Given<'py> {
         Ok(())
     }
 
-    /// What to compare, but for its output.
+    /// What to compare, without its output.
     pub(crate) fn comparison(&self) -> PyResult<CompareOptions> {
         let (input, further_traces) = self.input()?;
         let mut options = CompareOptions {
@@ -177,13 +177,13 @@ impl<'py> Given<'py> {
         Ok(options)
     }
 
-    /// Policies, one or several.
+    /// One or more policies.
     pub(crate) fn policies(&self) -> PyResult<Vec<Contender>> {
         let names = self.names("policies")?;
         names.iter().map(|name| name.parse().map_err(raised)).collect()
     }
 
-    /// A text, or several.
+    /// One or more texts.
     pub(crate) fn names(&self, option: &str) -> PyResult<Vec<String>> {
         let Some(given) = self.take(option)? else { return Ok(Vec::new()) };
         if let Ok(name) = given.extract::<String>() {
@@ -195,12 +195,12 @@ impl<'py> Given<'py> {
     }
 }
 
-/// A text of TOML, and no path: it has lines.
+/// Whether the text is TOML rather than a path: it has several lines.
 fn is_text(text: &Bound<'_, PyString>) -> bool {
     text.to_str().is_ok_and(|text| text.contains('\n'))
 }
 
-/// A path, or several.
+/// One or more paths.
 fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Ok(path) = given.extract::<PathBuf>() {
         return Ok(vec![path]);
@@ -218,7 +218,7 @@ fn overrides_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<Value>
     dict.iter().map(pair).collect()
 }
 
-/// A Python value as TOML has it.
+/// Converts a Python value to TOML.
 fn value_of(given: &Bound<'_, PyAny>, at: &str, depth: usize) -> PyResult<Value> {
     if depth > DEEPEST {
         return Err(raised(format!("{at}: it is more than {DEEPEST} levels deep")));
@@ -244,7 +244,7 @@ fn value_of(given: &Bound<'_, PyAny>, at: &str, depth: usize) -> PyResult<Value>
     if let Ok(text) = given.extract::<String>() {
         return Ok(Value::String(text));
     }
-    // numpy's numbers are no int, but say that they can be one.
+    // numpy's numbers are not `int`, but can be converted to one.
     if given.is_instance_of::<PyInt>() || given.hasattr("__index__")? {
         let number = given.extract::<i64>();
         return number.map(Value::Integer).map_err(|_| raised(format!("{at}: a whole number is below 2^63")));

@@ -1,6 +1,6 @@
-//! What packets carry: any object, as the number that the core keeps with a packet.
+//! The objects that packets carry, represented by the number that the core keeps with a packet.
 //!
-//! Small whole numbers are kept as they are, so that arrays of them go in and out as they are. Anything else has a place in a
+//! Small whole numbers represent themselves, so that arrays of them pass through unchanged. Any other object has a place in a
 //! table, and its number is that place with the highest bit set.
 
 use pyo3::{
@@ -15,7 +15,7 @@ const OBJECT: u64 = 1 << 63;
 /// The number of None, which needs no place.
 const NONE: u64 = u64::MAX;
 
-/// Numbers below this stand for themselves.
+/// Numbers below this represent themselves.
 pub(crate) const NUMBERS: u64 = OBJECT;
 
 /// The objects that packets carry.
@@ -36,7 +36,7 @@ impl Handles {
         self.0.insert(object.clone().unbind()) as u64 | OBJECT
     }
 
-    /// What the number stands for, which is kept no longer.
+    /// Removes and returns the object that the number represents.
     #[inline]
     pub(crate) fn take(&mut self, py: Python<'_>, number: u64) -> PyResult<Py<PyAny>> {
         match number {
@@ -46,7 +46,7 @@ impl Handles {
         }
     }
 
-    /// What the number stands for.
+    /// Returns the object that the number represents.
     pub(crate) fn see(&self, py: Python<'_>, number: u64) -> PyResult<Py<PyAny>> {
         match number {
             NONE => Ok(none(py)),
@@ -57,7 +57,7 @@ impl Handles {
         }
     }
 
-    /// How many objects are kept.
+    /// The number of objects kept.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

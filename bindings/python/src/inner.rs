@@ -1,11 +1,11 @@
-//! What a scheduler's calls need, behind one lock.
+//! The state that a scheduler's calls need, behind one lock.
 
 use dovetail_sched::{DropReason, Nanos, Peekable, Scheduler};
 use pyo3::PyResult;
 
 use crate::{handles::Handles, run::raised};
 
-/// A scheduler, and what its packets carry.
+/// A scheduler, and the objects that its packets carry.
 pub(crate) struct Inner {
     pub(crate) scheduler: Peekable<Box<dyn Scheduler>>,
     pub(crate) handles: Handles,
@@ -21,7 +21,7 @@ impl Inner {
         Self { scheduler, handles: Handles::default(), policy, refused: None, last: Nanos::ZERO }
     }
 
-    /// The time of a call, which must not run back.
+    /// Checks the time of a call, which must not run backwards.
     #[inline]
     pub(crate) fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);

@@ -1,18 +1,18 @@
 //! The native part of the Python package `dovetail`.
 //!
-//! The package in `python/dovetail` is what users see; its functions have Python's signatures and call what is here with plain
-//! values. What computes does so without the interpreter's lock, on another thread, while the calling one looks after signals
-//! and progress.
+//! The package in `python/dovetail` is what users see; its functions have Python's signatures and call this module with plain
+//! values. Computations run without the interpreter's lock, on another thread, while the calling thread handles signals and
+//! progress.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `given` | options as Python gives them, as the libraries take them |
+//! | `given` | conversion of options from Python to the libraries' types |
 //! | `run` | a computation that Ctrl-C stops and a progress bar follows |
 //! | `table` | tables that Arrow's consumers read without a copy |
 //! | `simulate` | policies over the same traffic |
 //! | `own` | a policy that is a Python object |
-//! | `ask` | what the command does besides: documents, and tables of what is in them |
-//! | `scheduler`, `inner`, `batch`, `handles` | a scheduler packet by packet, by arrays, and what its packets carry |
+//! | `ask` | the other operations of the command: documents, and tables of their contents |
+//! | `scheduler`, `inner`, `batch`, `handles` | a scheduler by packets or arrays, and the objects that packets carry |
 //! | `requests`, `far` | a scheduler of requests, and the queue at a link's far end |
 
 mod ask;

@@ -1,7 +1,7 @@
 //! A policy that is a Python object.
 //!
-//! It only orders: queues, limits and weights are the library's. Every call takes the interpreter's lock, so a run is some
-//! hundred times as slow as one of a policy that is built in. What the object raises ends the run.
+//! It only orders: the library handles queues, limits and weights. Every call takes the interpreter's lock, so a run is some
+//! hundred times slower than one of a built-in policy. An exception of the object ends the run.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use pyo3::{prelude::*, types::PyTuple};
 
 use crate::run::raised;
 
-/// What an object raised first, for all runs of a call.
+/// The first exception raised by an object, for all runs of a call.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -28,13 +28,13 @@ impl Raised {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// What was raised, if anything was.
+    /// The exception, if one was raised.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// An object, and which of the calls that are not needed it has.
+/// An object, and which of the optional calls it has.
 pub(crate) struct Object {
     object: Py<PyAny>,
     pub(crate) name: String,
@@ -46,7 +46,7 @@ pub(crate) struct Object {
 
 impl Object {
     /// # Errors
-    /// Where it lacks a call, or names a wrong interest.
+    /// If it lacks a required call, or names an unknown interest.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let name = match object.getattr("name") {
             Ok(name) => name.extract()?,
@@ -77,7 +77,7 @@ impl Object {
         Ok(Self { object: object.clone().unbind(), name, interest, polls, weighs, forgets })
     }
 
-    /// A scheduler that asks this object.
+    /// A scheduler that calls this object.
     pub(crate) fn build(&self, setup: &Setup, failed: &Raised, stop: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
         let object = Python::attach(|py| self.object.clone_ref(py));
         let &Self { interest, polls, weighs, forgets, .. } = self;
@@ -86,7 +86,7 @@ impl Object {
     }
 }
 
-/// The calls of a policy as those of its object.
+/// A policy's calls, forwarded to its object.
 struct Calls {
     object: Py<PyAny>,
     failed: Raised,
@@ -104,7 +104,7 @@ impl fmt::Debug for Calls {
 }
 
 impl Calls {
-    /// What a call answers; nothing once one has raised, and then the run is to end.
+    /// The result of a call; `None` once one has raised, after which the run ends.
     fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
         if self.stop.load(Ordering::Relaxed) {
             return None;

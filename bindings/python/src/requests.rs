@@ -1,7 +1,7 @@
 //! A request scheduler: which request is released next, and which response may continue.
 //!
-//! Ids index tables, so each is held against a bound before a policy sees it: a stray number must not take the machine's memory.
-//! As with packets, a call keeps the interpreter's lock, and calls from several threads wait for each other.
+//! Ids index tables, so each is checked against a limit before a policy sees it: a stray number must not exhaust the machine's
+//! memory. As with packets, a call keeps the interpreter's lock, and calls from several threads wait for each other.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 
 use crate::{far::Far, run::raised};
 
-/// How many ids there may be.
+/// Maximum number of ids.
 const MOST_IDS: u32 = 1 << 26;
 
 /// What to do next: release a request, or read more of its response.
@@ -40,7 +40,7 @@ impl Turn {
     }
 }
 
-/// What calls need, behind one lock.
+/// The state that calls need, behind one lock.
 struct Inner {
     scheduler: Capped,
     policy: String,
@@ -248,7 +248,7 @@ impl RequestScheduler {
         self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of an event at a time.
+    /// Reports an event at a time.
     fn tell(&self, py: Python<'_>, now_ns: u64, event: impl FnOnce(&mut dyn Core, Nanos)) -> PyResult<()> {
         let mut inner = self.lock(py);
         let now = inner.time(now_ns)?;
@@ -256,7 +256,7 @@ impl RequestScheduler {
         Ok(())
     }
 
-    /// Tells of an event of a request.
+    /// Reports an event of a request.
     fn of(
         &self,
         py: Python<'_>,
@@ -268,7 +268,7 @@ impl RequestScheduler {
         self.tell(py, now_ns, |scheduler, now| event(scheduler, request, now))
     }
 
-    /// An id that tables may be made as long as.
+    /// Checks that an id is small enough to index tables.
     fn id(&self, what: &str, id: u32) -> PyResult<u32> {
         if id < self.ids {
             return Ok(id);
@@ -278,7 +278,7 @@ impl RequestScheduler {
 }
 
 impl Inner {
-    /// The time of a call, which must not run back.
+    /// Checks the time of a call, which must not run backwards.
     fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);
         if now < self.last {

@@ -1,7 +1,7 @@
 //! A computation on another thread, without the interpreter's lock.
 //!
-//! Python delivers signals to its main thread between two of its instructions, so a long call has to ask for them. The calling
-//! thread does, every few milliseconds; when one raises, as Ctrl-C does, it has the computation stop and waits for it.
+//! Python delivers signals to its main thread between two of its instructions, so a long call has to check for them. The
+//! calling thread does so every few milliseconds; when one raises, as Ctrl-C does, it stops the computation and waits for it.
 
 use std::{
     panic::resume_unwind,
@@ -16,22 +16,21 @@ use std::{
 use dovetail_compare::{Meter, Progress, Task};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-/// How often signals are asked for.
+/// How often signals are checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How often progress is told, in looks.
+/// How often progress is reported, in checks.
 const TELL: u32 = 5;
 
-/// An error with its text, as Python raises it.
+/// Converts an error to a Python exception with its text.
 pub(crate) fn raised(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What `work` comes to. `told` is called now and then with the name of what is done now, what is counted, how many are done,
-/// and how many there will be.
+/// Runs `work` and returns its result. `told` is called now and then with the name of the current task, what is counted, how
+/// many are done, and how many there will be.
 ///
-/// # Errors
-/// ValueError with the text of what went wrong, and whatever a signal's handler or `told` raises.
+/// # Errors ValueError with the text of the error, and whatever a signal's handler or `told` raises.
 pub(crate) fn run<T: Send, E: ToString + Send>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
@@ -40,10 +39,9 @@ pub(crate) fn run<T: Send, E: ToString + Send>(
     run_until(py, told, &Arc::default(), work)
 }
 
-/// The same, until it is done or `stop` is set.
+/// Same as [`run`], until it is done or `stop` is set.
 ///
-/// # Errors
-/// As [`run`].
+/// # Errors Same as for [`run`].
 pub(crate) fn run_until<T: Send, E: ToString + Send>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
@@ -65,11 +63,10 @@ pub(crate) fn run_until<T: Send, E: ToString + Send>(
     })
 }
 
-/// The same of what does more than runs, and may not look for a while whether it is to stop: when a signal raises, this returns
-/// at once, and the work ends at its next look.
+/// Same as [`run`] for work that may not check for a while whether it is to stop: when a signal raises, this returns at once,
+/// and the work ends at its next check.
 ///
-/// # Errors
-/// As [`run`].
+/// # Errors Same as for [`run`].
 pub(crate) fn run_apart<T: Send + 'static, E: ToString + Send + 'static>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
@@ -103,7 +100,7 @@ struct End {
     ended: Condvar,
 }
 
-/// Says so, also after a panic.
+/// Records the end, also after a panic.
 struct Ending(Arc<End>);
 
 impl Drop for Ending {
@@ -113,7 +110,7 @@ impl Drop for Ending {
     }
 }
 
-/// Returns when the work is done, or a signal or `told` raises.
+/// Returns when the work is done, or when a signal's handler or `told` raises.
 fn attend(py: Python<'_>, told: Option<&Bound<'_, PyAny>>, watch: &Watch, end: &End) -> PyResult<()> {
     let mut looks = 0;
     loop {
@@ -136,11 +133,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How far the work is, for another thread.
+/// The progress of the work, for another thread.
 #[derive(Default)]
 struct Watch {
     stop: Arc<AtomicBool>,
-    /// What was begun last.
+    /// The task that was begun last.
     task: Mutex<Option<Arc<State>>>,
 }
 

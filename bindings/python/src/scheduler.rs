@@ -1,7 +1,7 @@
 //! A packet scheduler, packet by packet.
 //!
-//! Calls of one packet keep the interpreter's lock: giving it up costs more than they do. A scheduler may move between threads;
-//! calls from several at once wait for each other.
+//! Single-packet calls keep the interpreter's lock, since releasing it costs more than they do. A scheduler may move between
+//! threads; simultaneous calls from several wait for each other.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +72,7 @@ impl Inner {
         Ok(out(packet, handle, ticket))
     }
 
-    /// Notes what became of a packet that was offered; its handle is given back if it was refused.
+    /// Records the result of offering a packet; its handle is returned if it was refused.
     fn admitted(&mut self, py: Python<'_>, admission: Admission, handle: u64) -> PyResult<(bool, Option<Py<PyAny>>)> {
         self.refused = admission.refused;
         if admission.is_queued() {
@@ -145,7 +145,7 @@ impl Scheduler {
         let packet = Packet { flow: FlowId(flow), bytes, arrival: now, handle, demand };
         let admission = inner.scheduler.enqueue(&packet, now);
         let (queued, refused) = inner.admitted(py, admission, handle)?;
-        // Whatever the last reference to an object sets off may call this scheduler.
+        // Dropping the last reference to an object may run code that calls this scheduler.
         drop(inner);
         drop(refused);
         Ok(queued)
@@ -419,7 +419,7 @@ impl Scheduler {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // Where a call is going on, its objects are in use.
+        // During a call its objects are in use.
         let Ok(inner) = self.inner.try_lock() else { return Ok(()) };
         inner.handles.objects().try_for_each(|object| visit.call(object))
     }
@@ -431,12 +431,12 @@ impl Scheduler {
         self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For a thread without the interpreter's lock.
+    /// Locks for a thread without the interpreter's lock.
     fn lock_detached(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A flow that tables may be made as long as.
+    /// Checks that a flow's id is small enough to index tables.
     fn flow(&self, flow: u32) -> PyResult<FlowId> {
         if flow < self.flows {
             return Ok(FlowId(flow));
@@ -444,7 +444,7 @@ impl Scheduler {
         Err(raised(format!("flows are below {}, and {flow} is not", self.flows)))
     }
 
-    /// A resource from `least` on.
+    /// Checks that a resource is at least `least`.
     fn resource(&self, resource: usize, least: usize) -> PyResult<usize> {
         if (least..self.resources).contains(&resource) {
             return Ok(resource);
@@ -454,7 +454,7 @@ impl Scheduler {
     }
 }
 
-/// A time on each resource: a tuple or list, or one number where there is one.
+/// A time on each resource: a tuple or list, or a single number for a single resource.
 #[inline]
 fn demand_of(given: &Bound<'_, PyAny>) -> PyResult<Demand> {
     let wrong = |_| PyTypeError::new_err("demand_ns: a whole number of nanoseconds for each resource");
@@ -512,7 +512,7 @@ fn limits_of(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-/// A program from its name, cost, processing and expansion.
+/// Creates a program from its name, cost, processing and expansion.
 fn program_of(given: &Bound<'_, PyDict>) -> PyResult<Program> {
     let given = Given::new(given)?;
     let name: String = given.value("name")?.ok_or_else(|| raised("programs: each has a name"))?;

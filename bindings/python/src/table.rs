@@ -1,7 +1,7 @@
 //! Tables that Arrow's consumers read without a copy.
 //!
-//! A table is handed over as a stream of batches in a capsule (Arrow's PyCapsule interface): polars, pandas, DuckDB and pyarrow
-//! ask for it, and nothing of theirs is needed here.
+//! A table is passed as a stream of batches in a capsule (Arrow's PyCapsule interface): polars, pandas, DuckDB and pyarrow
+//! request it, and none of them is needed here.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -41,7 +41,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Whoever wants other types casts: that is what the interface asks of a producer that cannot.
+        // A consumer that wants other types casts: the interface permits a producer that cannot.
         drop(requested_schema);
         let batches = self.batches.clone().into_iter().map(Ok::<_, ArrowError>);
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
@@ -92,7 +92,7 @@ impl Table {
 }
 
 impl Table {
-    /// Every figure, a row for each run.
+    /// All figures, one row for each run.
     pub(crate) fn of_summary(summary: &Summary) -> Result<Self, ArrowError> {
         let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for (name, column) in summary.columns() {
@@ -110,7 +110,7 @@ impl Table {
         Ok(Self { schema, batches: vec![batch] })
     }
 
-    /// Every packet of each policy's run.
+    /// All packets of each policy's run.
     pub(crate) fn of_records(
         policies: &[String],
         resources: &[String],
@@ -160,7 +160,7 @@ impl Table {
     }
 }
 
-/// The names of all flows of all runs, and for each run where the names of its flows are.
+/// The names of all flows of all runs, and for each run the indices of its flows' names.
 fn flows_of(records: &[Columns]) -> (ArrayRef, Vec<Vec<i32>>) {
     let (mut known, mut names): (HashMap<&str, i32>, Vec<&str>) = (HashMap::new(), Vec::new());
     let mut places = Vec::new();
@@ -177,7 +177,7 @@ fn place_of<'a>(name: &'a str, known: &mut HashMap<&'a str, i32>, names: &mut Ve
     })
 }
 
-/// Arrow's consumers subtract, and unsigned numbers would wrap. Times beyond 292 years do not come out of a run.
+/// Arrow's consumers subtract, and unsigned numbers would wrap. A run never produces times beyond 292 years.
 fn signed(numbers: Vec<u64>) -> Vec<i64> {
     numbers.into_iter().map(|number| i64::try_from(number).unwrap_or(i64::MAX)).collect()
 }

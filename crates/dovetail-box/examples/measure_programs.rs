@@ -1,4 +1,4 @@
-//! What the programs of a folder cost on this machine: a line for each, as a scenario takes it.
+//! Measures the programs of a folder on this machine and prints a line for each, in the form that a scenario takes.
 //!
 //! ```console
 //! $ cargo run --release -p dovetail-box --features programs --example measure_programs -- FOLDER

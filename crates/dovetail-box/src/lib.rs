@@ -1,9 +1,9 @@
-//! A middlebox: what it does to a packet, and the box itself.
+//! A middlebox: network functions that process packets, and the box that runs them.
 //!
-//! A [`functions::NetworkFunction`] takes one Ethernet frame and changes it in place: rewrites headers, encrypts,
-//! encodes. It performs no I/O and reads no clock, so the same code is measured by `dovetail profile` and run between
-//! two interfaces. Frames come from the network and may hold anything: the answer to nonsense is a
-//! [`functions::Verdict`], never a panic, and whatever a function remembers is bounded.
+//! A [`functions::NetworkFunction`] takes one Ethernet frame and changes it in place: rewrites headers, encrypts, encodes.
+//! It performs no I/O and reads no clock, so the same code is measured by `dovetail profile` and run between two
+//! interfaces. Frames come from the network and may hold anything: the answer to malformed input is a
+//! [`functions::Verdict`], never a panic, and the memory of every function is bounded.
 //!
 //! ```
 //! use dovetail_box::functions::{self, Verdict};

@@ -1,6 +1,6 @@
-//! Labs: what is in them, and that nothing is left of them.
+//! Labs: their contents, and that nothing remains of them.
 //!
-//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs root and iproute2; skipped, with the reason, if one is missing.
 
 #![cfg(all(target_os = "linux", feature = "live"))]
 #![allow(clippy::unwrap_used)]
@@ -18,12 +18,12 @@ use std::{
 use dovetail_box::live::lab::{Lab, LabError, LabSpec, Place};
 use dovetail_netns::{Namespace, NetnsError, exists};
 
-/// A specification with a name that is this process's and this test's.
+/// A specification with a name for this process and test.
 fn spec(test: &str) -> LabSpec {
     LabSpec { name: format!("dvl{}{test}", process::id()), ..LabSpec::default() }
 }
 
-/// A lab, or nothing where there can be none.
+/// A lab, or `None` if there cannot be one.
 fn lab(spec: &LabSpec) -> Option<Lab> {
     match Lab::up(spec) {
         Ok(lab) => Some(lab),
@@ -55,7 +55,7 @@ fn hosts_on_both_sides_reach_each_other() {
     stream.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "across");
     assert_eq!(server.join().unwrap(), host(1));
-    // The other way, to the second address inside.
+    // In the other direction, to the second address inside.
     let listener = lab.namespace(Place::Inside).within(|| TcpListener::bind((host(2), 80))).unwrap();
     lab.namespace(Place::Outside).within(|| TcpStream::connect(listener.local_addr()?)).unwrap();
     let commands: Vec<String> = lab.hints().into_iter().map(|hint| hint.command).collect();
@@ -87,7 +87,7 @@ fn a_name_is_one_lab_s() {
     let text = error.to_string();
     assert!(matches!(error, LabError::InUse { .. }) && text.contains(&format!("process {}", process::id())), "{text}");
     drop(lab);
-    // A namespace that no lab made stays, also when it is in the way again.
+    // A namespace that no lab created stays, even if it is in the way again.
     let strange = Namespace::new(spec.namespace(Place::Box)).unwrap();
     for _ in 0..2 {
         let error = Lab::up(&spec).unwrap_err();
@@ -105,7 +105,7 @@ fn lab_as_a_program() {
     let Ok(name) = env::var("DOVETAIL_LAB_NAME") else { return };
     let _lab = Lab::up(&LabSpec { name, ..LabSpec::default() }).unwrap();
     println!("it is up");
-    // Until it is killed, or its parent is gone.
+    // Until it is killed, or its parent ends.
     let _ = io::stdin().read(&mut [0]);
 }
 
@@ -130,7 +130,7 @@ fn a_lab_of_a_killed_process_is_cleared_away() {
     child.wait().unwrap();
     assert!(!is_gone(&spec), "it was killed before it could clear away");
     let lab = Lab::up(&spec).unwrap();
-    // The namespaces are new ones, with what a lab has: the other side answers that nothing listens.
+    // The namespaces are new, with the contents of a lab: the other side responds that nothing listens.
     let server = (spec.outside[0], 80).into();
     let answer = lab.namespace(Place::Inside).within(|| TcpStream::connect_timeout(&server, Duration::from_secs(10)));
     assert_eq!(answer.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);

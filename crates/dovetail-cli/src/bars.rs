@@ -1,11 +1,11 @@
-//! How far runs are, on a terminal: bars that are gone when a task ends.
+//! Progress bars on a terminal, removed when a task ends.
 
 use std::time::Duration;
 
 use dovetail_compare::{Meter, Progress, Task};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The bars of tasks that go on at the same time.
+/// The bars of concurrent tasks.
 pub(crate) struct Bars(MultiProgress);
 
 impl Default for Bars {
@@ -43,7 +43,7 @@ impl Drop for Bar {
     }
 }
 
-/// A bar with how much is done a second and the time left; without a known end, a count.
+/// A bar with throughput and remaining time; without a known end, a count.
 fn bar(Task { name, width, counts, total }: Task<'_>) -> ProgressBar {
     let template = match total {
         Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} WHAT  {per_sec}  {eta} left",

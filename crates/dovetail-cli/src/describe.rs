@@ -1,4 +1,4 @@
-//! What the command line is, for shells and for `man`.
+//! Shell completions and man pages for the command line.
 
 use std::{fs, io::Write};
 
@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
 };
 
-/// Writes what a shell needs to complete arguments.
+/// Writes a completion script for a shell.
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dovetail", &mut script);

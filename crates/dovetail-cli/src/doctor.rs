@@ -1,4 +1,4 @@
-//! `dovetail gateway doctor`: measures a link, says what it found, and writes a first configuration.
+//! `dovetail gateway doctor`: measures a link, reports the findings, and writes a first configuration.
 
 use std::{
     fs::OpenOptions,
@@ -12,9 +12,9 @@ use dovetail_gateway::doctor::{Bounds, Plan, Progress, Target, examine};
 
 use crate::{args::DoctorArgs, bars::Bars, failure::Failure};
 
-/// The shortest and the longest that a direction may be filled for.
+/// Minimum and maximum time for filling a direction.
 const TIMES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
-/// Less is over before a window has grown.
+/// Smaller transfers end before a window has grown.
 const LEAST_BYTES: u64 = 100_000;
 
 pub(crate) fn run(args: &DoctorArgs, bars: &Bars, out: &mut dyn Write) -> Result<(), Failure> {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DoctorArgs, bars: &Bars, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// What to measure, if the arguments go together.
+/// What to measure, if the arguments are consistent.
 fn plan(args: &DoctorArgs) -> Result<Plan, Failure> {
     let target = |option: &str, text: &Option<String>| -> Result<Option<Target>, Failure> {
         let read = |text: &String| text.parse().map_err(|why| Failure::misuse(format!("{option} {text}: {why}")));
@@ -85,7 +85,7 @@ fn plan(args: &DoctorArgs) -> Result<Plan, Failure> {
     Ok(Plan { to, upload, probes, rate: args.rate, bounds })
 }
 
-/// Says beforehand what a measurement takes, on standard error.
+/// Announces the cost of a measurement on standard error.
 fn announce(plan: &Plan) {
     let Bounds { time, bytes, connections } = plan.bounds;
     let most = format!("at most {} s or {:.1} MB, whichever is first", time.as_secs_f64(), bytes as f64 / 1e6);
@@ -102,7 +102,7 @@ fn exists(output: &Path) -> Failure {
     Failure::new(format!("{file} exists: give --output another name, or --force to overwrite it"))
 }
 
-/// One bar after the other.
+/// Shows one bar after the other.
 struct Bar<'b> {
     bars: &'b Bars,
     shown: Option<(&'static str, u64, Box<dyn Meter>)>,

@@ -1,20 +1,20 @@
-//! Why the command could not do what it was asked, in words of the command line, and the exit status that says so.
+//! Errors of the command, in terms of the command line, with their exit status.
 
 use std::fmt::Display;
 
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
 
-/// A message, and whether it was the usage that was wrong.
+/// A message, and whether it is a usage error.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
-    /// Exit status 2: a usage error. Otherwise 1: it could not be done.
+    /// Exit status 2: a usage error. Otherwise 1: any other failure.
     misuse: bool,
 }
 
 impl Failure {
-    /// Exit status 1: it could not be done.
+    /// Exit status 1: the command failed.
     pub(crate) fn new(message: impl Display) -> Self {
         Self { message: message.to_string(), misuse: false }
     }
@@ -24,7 +24,7 @@ impl Failure {
         Self { message: message.to_string(), misuse: true }
     }
 
-    /// A row of an experiment that should hold and does not is a failure; the results is printed all the same.
+    /// A row of an experiment that should hold and does not is a failure; the results are printed all the same.
     pub(crate) fn unless_all_held(tally: Tally) -> Result<(), Self> {
         match tally.missed {
             0 => Ok(()),
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// Says so; the exit status.
+    /// Prints the message; returns the exit status.
     pub(crate) fn report(&self) -> u8 {
         eprintln!("dovetail: {}", self.message);
         if self.misuse {
@@ -59,7 +59,7 @@ impl From<dovetail_experiments::Error> for Failure {
         match error {
             Wrong::Compare(error) => error.into(),
             Wrong::Unknown { .. } => Self::misuse(error),
-            Wrong::NothingNamed => Self::misuse("--json: name an experiment, or all"),
+            Wrong::NothingNamed(field) => Self::misuse(format!("{}: name an experiment, or all", option(field))),
             wrong @ Wrong::NoTrial { .. } => Self::misuse(format!("--{wrong}")),
             Wrong::NoReplay(known) => Self::misuse(format!("--trace: none of these replays a capture; {known} do")),
             Wrong::NothingArrives => Self::new("--trace: the capture spans no time, so there is no load to scale"),
@@ -68,7 +68,7 @@ impl From<dovetail_experiments::Error> for Failure {
     }
 }
 
-/// A usage error, with options as they are written on the command line.
+/// The message of a usage error, with options as written on the command line.
 fn of_misuse(misuse: &Misuse) -> String {
     match misuse {
         Misuse::Option { fields, why } => {
@@ -86,6 +86,7 @@ fn option(field: &str) -> String {
     match field {
         "policies" => "--policy".to_owned(),
         "scenario" => "SCENARIO".to_owned(),
+        "traces" => "--trace".to_owned(),
         field => format!("--{}", field.replace('_', "-")),
     }
 }

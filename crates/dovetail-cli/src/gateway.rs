@@ -1,4 +1,4 @@
-//! `dovetail gateway`: runs the HTTP gateway, says what its configuration means, or measures the link that it is to stand at.
+//! `dovetail gateway`: runs the HTTP gateway, explains its configuration, or measures the link in front of it.
 
 use std::io::Write;
 

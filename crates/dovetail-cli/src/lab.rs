@@ -1,4 +1,4 @@
-//! `dovetail lab up`: a box at work between namespaces of this machine.
+//! `dovetail lab up`: a running box between namespaces of this machine.
 
 use std::io::Write;
 

@@ -1,6 +1,7 @@
-//! The `dovetail` command: parse first, then resolve, then run. A library, so that Python's package can be the command, too.
+//! The `dovetail` command: parse first, then resolve, then run. It is a library so that the Python package can provide the
+//! command, too.
 //!
-//! Exit status: 0 done, 1 could not, 2 wrong usage. A reader that closes the pipe is no error.
+//! Exit status: 0 success, 1 failure, 2 usage error. A reader that closes the pipe is no error.
 
 mod args;
 mod bars;
@@ -32,7 +33,7 @@ use bars::Bars;
 use failure::Failure;
 use output::Stdout;
 
-/// Does what the arguments say, of which the first is the command's name; its exit status.
+/// Runs the command with these arguments, the first of which is the command's name; returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match Cli::try_parse_from(args) {
         Ok(cli) => done(&cli.command).map_or_else(|failure| failure.report(), |()| 0),
@@ -44,10 +45,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Writes to `out` which policies there are, as one JSON document.
+/// Writes the list of policies to `out` as one JSON document.
 ///
 /// # Errors
-/// Where `out` takes it not.
+/// When writing to `out` fails.
 pub fn policies(out: &mut dyn Write) -> Result<(), Error> {
     policies::run(&args::PoliciesArgs { json: true }, out)
 }

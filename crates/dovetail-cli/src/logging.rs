@@ -1,7 +1,7 @@
 //! The log of a long-running command, on standard error.
 //!
-//! A line is `dovetail: ` and what happened, as the command's other messages are, and a word where that is no mere news. There
-//! is no time in it: who keeps such lines, systemd's journal for one, notes that anyway.
+//! A line is `dovetail: ` and the message, like the command's other messages, with the level in between unless it is
+//! informational. There is no timestamp: whatever stores such lines, such as systemd's journal, adds one.
 
 use std::{
     env, fmt,
@@ -10,7 +10,7 @@ use std::{
 
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
-    filter::Targets,
+    filter::{LevelFilter, Targets},
     fmt::{
         FmtContext, FormatEvent, FormatFields, Layer,
         format::{DefaultFields, Writer},
@@ -22,12 +22,13 @@ use tracing_subscriber::{
 
 use crate::failure::Failure;
 
-/// What says how much is said.
+/// Environment variable that sets the log level.
 const LEVEL: &str = "DOVETAIL_LOG";
-/// What is said unless that is set: all whose target begins so. Libraries are silent: what they warn of is often a client's doing, again and again.
+/// Default filter: only targets that begin with this. Libraries are silent: what they warn of is often repeated
+/// misbehaviour of a client.
 const USUAL: &str = "dovetail=info";
 
-/// Has everything said from now on, as far as `DOVETAIL_LOG` wants it.
+/// Installs the logger, filtered by `DOVETAIL_LOG`.
 pub(crate) fn install() -> Result<(), Failure> {
     let wanted = env::var(LEVEL).ok().filter(|wanted| !wanted.is_empty());
     let targets = targets(wanted.as_deref().unwrap_or(USUAL))?;
@@ -41,14 +42,20 @@ pub(crate) fn install() -> Result<(), Failure> {
 }
 
 fn targets(wanted: &str) -> Result<Targets, Failure> {
-    wanted.parse().map_err(|why| {
-        Failure::misuse(format!(
-            "{LEVEL}={wanted}: {why}: give a level, such as debug, or levels by target, such as {USUAL}"
-        ))
-    })
+    let hint = format!("give a level, such as debug, or levels by target, such as {USUAL}");
+    // A misspelt level would be taken for a target, and nothing else would be logged.
+    if let Some(word) = wanted.split(',').map(str::trim).find(|word| !word.is_empty() && !is_level_or_target(word)) {
+        return Err(Failure::misuse(format!("{LEVEL}={wanted}: '{word}' is neither a level nor a target: {hint}")));
+    }
+    wanted.parse().map_err(|why| Failure::misuse(format!("{LEVEL}={wanted}: {why}: {hint}")))
 }
 
-/// A line as the command writes them.
+/// Whether part of a filter is a level, or is surely meant as a target.
+fn is_level_or_target(word: &str) -> bool {
+    word.parse::<LevelFilter>().is_ok() || word.starts_with("dovetail") || word.contains("::") || word.contains('=')
+}
+
+/// The format of a line.
 struct Line;
 
 impl<S, N> FormatEvent<S, N> for Line
@@ -70,7 +77,7 @@ where
     }
 }
 
-/// What stands before a line, and its colour (ECMA-48, section 8.3.117).
+/// The word for a level, and its colour (ECMA-48, section 8.3.117).
 fn word(level: &Level) -> Option<(&'static str, u8)> {
     match *level {
         Level::ERROR => Some(("error", 31)),
@@ -137,6 +144,12 @@ mod tests {
 
     #[test]
     fn a_level_that_is_none_is_a_wrong_usage() {
-        assert!(targets("dovetail_gateway=loud").is_err_and(|why| format!("{why:?}").contains("DOVETAIL_LOG=")));
+        for wrong in ["dovetail_gateway=loud", "warning", "info,verbose", "Trace level"] {
+            let why = targets(wrong).err().map(|why| format!("{why:?}")).unwrap_or_default();
+            assert!(why.contains("DOVETAIL_LOG=") && why.contains("such as debug"), "{wrong}: {why}");
+        }
+        for right in ["WARN", "off", "3", "info,hyper=warn", "dovetail_gateway", "hyper::proto", ""] {
+            assert!(targets(right).is_ok(), "{right}");
+        }
     }
 }

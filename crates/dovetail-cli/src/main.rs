@@ -2,7 +2,7 @@
 
 use std::{env, process::ExitCode};
 
-/// Tables of a million flows are visited at random.
+/// Tables of a million flows are accessed at random.
 #[global_allocator]
 static ALLOCATOR: dovetail_hugepages::HugePages = dovetail_hugepages::HugePages;
 

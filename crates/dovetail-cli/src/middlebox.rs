@@ -1,4 +1,4 @@
-//! `dovetail middlebox`: runs a box between two interfaces, or says what its configuration means.
+//! `dovetail middlebox`: runs a box between two interfaces, or explains its configuration.
 
 use std::io::Write;
 
@@ -14,13 +14,13 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
     crate::logging::install()?;
     let config = Config::read(&args.config).map_err(Failure::new)?;
     if args.nftables {
-        // The interfaces may come later than the firewall.
+        // The interfaces may be created after the firewall.
         let tables = config.nftables().map_err(Failure::new)?;
         return Ok(dovetail_compare::output::print(out, &tables)?);
     }
     let mut warnings = check(&config).map_err(Failure::new)?;
     if args.check {
-        // A box that starts compiles them itself, and warns then.
+        // A box compiles them itself when it starts, and warns then.
         warnings.extend(check_programs(&config).map_err(Failure::new)?);
         let warnings: String = warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect();
         return Ok(dovetail_compare::output::print(out, &format!("{}{warnings}", config.describe()))?);

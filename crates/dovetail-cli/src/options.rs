@@ -1,4 +1,4 @@
-//! What the command line asks for, as the libraries take it.
+//! Converts command-line options to the libraries' types.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn seeds(seeds: Option<&Seeds>) -> Vec<u64> {
     seeds.map(|seeds| seeds.0.clone()).unwrap_or_default()
 }
 
-/// The captures after the first.
+/// All captures but the first.
 fn further(args: &InputArgs) -> Vec<PathBuf> {
     args.trace.iter().skip(1).cloned().collect()
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-/// Standard output, to which a closed pipe means that the reader has seen enough.
+/// Standard output that treats a closed pipe as a reader that has seen enough.
 #[derive(Debug, Default)]
 pub(crate) struct Stdout {
     closed: bool,

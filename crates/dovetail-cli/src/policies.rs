@@ -1,4 +1,4 @@
-//! `dovetail policies`: what there is.
+//! `dovetail policies`: lists the policies.
 
 use std::io::Write;
 
@@ -32,11 +32,11 @@ struct KnobJson {
     key: &'static str,
     default: &'static str,
     meaning: &'static str,
-    /// Whether it can be changed while the scheduler runs.
+    /// Whether it can be changed at run time.
     retunable: bool,
 }
 
-/// A policy's line, whichever registry it is from.
+/// A policy's entry, whichever registry it is from.
 struct Listed {
     name: &'static str,
     summary: &'static str,
@@ -45,7 +45,7 @@ struct Listed {
     knobs: &'static [Knob],
 }
 
-/// All policies of a kind, with the knobs that they have in common.
+/// All policies of a kind, with the parameters that they share.
 struct Kind {
     orders: &'static str,
     cost_of: &'static str,

@@ -1,4 +1,4 @@
-//! `dovetail gateway`: what a configuration means, and what it does at a narrow link.
+//! `dovetail gateway`: explaining a configuration, and running it at a narrow link.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn a_check_says_what_a_file_means_or_what_is_wrong_with_it() {
     assert!(said.contains("line 5") && said.contains("client") && said.contains("connect_ports"), "{said}");
 }
 
-/// Two classes of weights 2 and 1, of two users each, who always want three things, at a link of 2 Mbit/s.
+/// Two classes of weights 2 and 1, with two users each, who always have three requests, at a link of 2 Mbit/s.
 fn run(policy: &str, via: Via) -> Measured {
     let mut bed = Bed::new(&BedSpec { users: vec![2, 2], ..BedSpec::default() }).unwrap();
     let proxy = Proxy::command("dovetail", |site| {
@@ -60,7 +60,7 @@ fn run(policy: &str, via: Via) -> Measured {
     bed.measure(&proxy, &load, &|_| ()).unwrap()
 }
 
-/// Shares within 15 %, a link that is full, and a far queue that seldom drops: half a minute is short for more.
+/// Shares within 15 %, a saturated link, and a far queue that seldom drops: half a minute is too short for more.
 #[test]
 fn classes_have_their_shares_of_a_real_link() {
     if let Err(lacking) = check() {
@@ -82,7 +82,7 @@ fn classes_have_their_shares_of_a_real_link_once() {
         assert!(dropped < drops, "{dropped}");
         assert_eq!(measured.failed().count(), 0);
     }
-    // The same without scheduling: the far queue overflows, and weights are nothing.
+    // The same without scheduling: the far queue overflows, and weights have no effect.
     let ratio = none.received_bytes[0] as f64 / none.received_bytes[1] as f64;
     let dropped = LinkUseSeen::of(&none).dropped;
     eprintln!("without: ratio {ratio:.2}, dropped {dropped:.4}");

@@ -1,6 +1,6 @@
-//! `dovetail gateway` beside Squid and against its promises, in runs of a minute each: with `DOVETAIL_LONG=1`, on a machine that
-//! has time for it, with `--nocapture` for the figures. Without that nothing runs. `DOVETAIL_CELLS="600 ms, Connect"` leaves those
-//! responses alone whose line has that in it.
+//! Compares `dovetail gateway` with Squid and with its promises, in runs of a minute each: with `DOVETAIL_LONG=1`, on an
+//! otherwise idle machine, with `--nocapture` for the figures. Otherwise skipped. `DOVETAIL_CELLS="600 ms, Connect"` runs
+//! only the responses whose line contains that.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ mod gateways;
 use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What};
 use gateways::{Settings, alone, chosen, download, gateway, has, has_squid, link, ms, play, possible, side_by_side};
 
-/// By what one class or user with one connection gets less than its share beside another with so many: 1 is exact.
+/// Factor by which a class or user with one connection gets less than its share beside another with this many: 1 is exact.
 fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f64) {
     let is_class = weights[0] > 0;
     let (bed, settings, other) = if is_class {
@@ -112,7 +112,7 @@ fn one_response_alone_is_hardly_slower_than_through_squid() {
     let (slow, fast): (Vec<_>, Vec<_>) = cells.into_iter().partition(|&(mbps, ..)| mbps <= 20);
     let mut rates = side_by_side(6, &slow, run);
     rates.extend(side_by_side(1, &fast, run));
-    // From 600 ms away windows take seconds of the eight to fill the link: mostly over 0.9, which is what it should be, not always.
+    // From 600 ms away windows take seconds of the eight to fill the link: mostly over 0.9, the goal, but not always.
     assert!(rates.iter().all(|&(trip, rate)| rate >= if trip < 600 { 0.9 } else { 0.7 }), "{rates:.3?}");
 }
 
@@ -121,8 +121,8 @@ fn a_video_keeps_its_pace_beside_downloads_of_a_lighter_class() {
     if !possible() {
         return;
     }
-    // 2 Mbit/s in segments of four seconds over one connection, as fast as they come, and six downloads. Four tenths of the link
-    // are the video's class's, 3.8 Mbit/s.
+    // 2 Mbit/s in segments of four seconds over one connection, as fast as they arrive, and six downloads. The video's
+    // class has four tenths of the link, 3.8 Mbit/s.
     let cells = [(Via::Absolute, 40), (Via::Connect, 40), (Via::Absolute, 100), (Via::Connect, 100)];
     let slowest = side_by_side(4, &cells, |(via, trip)| {
         let mut jobs: Vec<_> = (0..6).map(|user| download(1, user, via)).collect();
@@ -141,8 +141,8 @@ fn a_video_keeps_its_pace_beside_downloads_of_a_lighter_class() {
     assert!(slowest.iter().all(|&took| took < 4.0), "{slowest:?}");
 }
 
-/// Of a player that asks for four seconds of a video of 2 Mbit/s every four seconds, how late they come: what is over eight
-/// seconds is a pause, as two parts are there before it begins.
+/// For a player that requests four seconds of a video of 2 Mbit/s every four seconds: how late the segments arrive. More
+/// than eight seconds is a pause, as it buffers two segments before it starts.
 fn video(proxy: &Proxy<'_>, users: u32, via: Via) -> Vec<f64> {
     let part = |number: u64| Job {
         what: What::Get { bytes: 1_000_000 },
@@ -163,8 +163,8 @@ fn a_video_keeps_its_pace_on_a_narrow_link() {
     if !possible() || !has_squid() {
         return;
     }
-    // Half of the link is 1.91 Mbit/s of payload, less than the video has: with equal weights it would fall behind. Here its class has
-    // four fifths and two thirds.
+    // Half of the link is 1.91 Mbit/s of payload, less than the video needs: with equal weights it would fall behind. Here
+    // its class has four fifths and two thirds.
     let cells: Vec<_> = [(&[4, 1][..], 1), (&[8, 1][..], 4)]
         .into_iter()
         .flat_map(|(weights, users)| [Via::Absolute, Via::Connect].map(|via| (weights, users, via)))

@@ -1,7 +1,6 @@
-//! What a request costs of CPU, through `dovetail gateway` and through Squid, where links are narrow: pairs at the same time, each in
-//! a bed of its own, with `DOVETAIL_LONG=1`, on a machine that does nothing else, with `--nocapture` for the figures. Some fifteen
-//! minutes.
-//! `DOVETAIL_CELLS="20 Mbit/s"` leaves those whose line has that in it.
+//! CPU time per request through `dovetail gateway` and through Squid, at narrow links: pairs at the same time, each in a
+//! testbed of its own, with `DOVETAIL_LONG=1`, on an otherwise idle machine, with `--nocapture` for the figures. Some
+//! fifteen minutes. `DOVETAIL_CELLS="20 Mbit/s"` runs only those whose line contains that.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +26,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Milliseconds of CPU a request; the kernel accounts it to 10 ms.
+/// Milliseconds of CPU per request; the kernel accounts it to 10 ms.
 fn cost((cell, seed, is_squid): (Cell, u64, bool)) -> f64 {
     let proxy = if is_squid { Proxy::squid() } else { gateway(Settings::default()) };
     let rate_bps = cell.mbps * 1_000_000;

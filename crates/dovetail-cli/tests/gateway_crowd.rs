@@ -1,5 +1,6 @@
-//! A thousand active users at a link of 50 Mbit/s: how full the link is, how far their shares are apart, and what the gateway takes.
-//! Prints its figures. Takes ten minutes, as root: DOVETAIL_LONG=1. DOVETAIL_CELLS="in 45 s" leaves the runs whose line has that in it.
+//! A thousand active users at a link of 50 Mbit/s: the link's utilisation, the spread of the users' shares, and the
+//! gateway's resource usage. Prints its figures. Takes ten minutes, as root: DOVETAIL_LONG=1. DOVETAIL_CELLS="in 45 s" runs
+//! only those whose line contains that.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -13,10 +14,10 @@ use gateways::{Settings, chosen, gateway, link, ms, possible};
 const CLASSES: usize = 4;
 const USERS: u32 = 250;
 const RATE_BPS: u64 = 50_000_000;
-/// By so many bytes users may be ahead of others by default.
+/// Bytes by which users may be ahead of others by default.
 const SLACK: u64 = 256_000;
 
-/// A run: how long it counts, and by so many bytes users may be ahead of others.
+/// A run: how long it counts, and the bytes by which users may be ahead of others.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     counted: Duration,
@@ -78,8 +79,8 @@ fn once(cell: Cell) {
     assert_eq!(bytes.len(), CLASSES * USERS as usize, "a user had nothing at all");
     assert_eq!(failed, 0);
     assert!(measured.link.utilisation > 0.85, "{}", measured.link.utilisation);
-    // Users may be ahead of others by the policy's `slack`, and their last response: for a thousand that is what one of them has in
-    // most of a minute.
+    // Users may be ahead of others by the policy's `slack` and their last response: with a thousand users, that is what one
+    // of them gets in most of a minute.
     let apart = (most - least) * sum / bytes.len() as f64;
     assert!(apart < 2.0 * (cell.slack as f64 + 20_000.0), "{apart}");
     assert!(proxy.resident_bytes < 200_000_000, "{}", proxy.resident_bytes);

@@ -1,4 +1,4 @@
-//! `dovetail gateway doctor` at links whose rate and buffer the testbed made, and what it says of wrong usage.
+//! `dovetail gateway doctor` at links whose rate and buffer the testbed sets, and its usage errors.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -15,14 +15,14 @@ use dovetail_bed::{Bed, BedSpec, Place, Uplink, check, patiently};
 use gateways::ms;
 use support::{dovetail, folder};
 
-/// What `[section]` of a configuration has for a key, without quotes.
+/// The value of a key in `[section]` of a configuration, without quotes.
 fn value(text: &str, section: &str, key: &str) -> Option<String> {
     let part = text.split(&format!("[{section}]\n")).nth(1)?.split("\n[").next()?;
     let line = part.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")))?;
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Bits a second of a rate as configurations have it.
+/// Bits per second of a rate in a configuration's notation.
 fn bps(text: &str) -> f64 {
     dovetail_sched::units::parse_rate(text).unwrap().bps()
 }
@@ -34,7 +34,7 @@ fn ms_of(said: &str, what: &str) -> f64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Runs it at the gateway's place of a bed.
+/// Runs it at the gateway's place in a testbed.
 fn at(bed: &Bed, name: &str, more: &[&str]) -> (String, String) {
     let file = folder(&format!("doctor-{name}")).join("gateway.toml");
     let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
@@ -46,7 +46,7 @@ fn at(bed: &Bed, name: &str, more: &[&str]) -> (String, String) {
     (said, fs::read_to_string(file).unwrap())
 }
 
-/// A link of this rate, with room for these packets before it.
+/// A link of this rate, with a buffer for this many packets in front of it.
 fn measures(rate_bps: u64, buffer_packets: u32, uplink: Option<Uplink>) {
     let spec = BedSpec {
         rate_bps,
@@ -68,11 +68,11 @@ fn measures(rate_bps: u64, buffer_packets: u32, uplink: Option<Uplink>) {
     within(bps(&value(&text, "downlink", "rate").unwrap()), rate_bps as f64, 0.1, "rate");
     let room = |packets: u32, rate_bps: u64| f64::from(packets) * 1514.0 * 8e3 / rate_bps as f64;
     within(ms_of(&said, "far buffer"), room(buffer_packets, rate_bps), 0.3, "far buffer in ms");
-    // The provider's end of the link is the nearest that sees its queue.
+    // The provider's end of the link is the nearest one behind its queue.
     assert_eq!(value(&text, "downlink", "probe").as_deref(), Some("10.99.0.1"), "{said}");
     if let Some(Uplink { rate_bps, buffer_packets }) = uplink {
         within(bps(&value(&text, "uplink", "rate").unwrap()), rate_bps as f64, 0.1, "uplink");
-        // This kernel keeps few packets of a socket in a queue of its own machine (TCP small queues), so no more is filled than that.
+        // This kernel keeps few packets of a socket in a local queue (TCP small queues), so no more than that is filled.
         let (found, most) = (ms_of(&said, "uplink's buffer"), room(buffer_packets, rate_bps));
         assert!(found > 10.0 && found < 1.3 * most, "uplink's buffer: {found} ms of {most} ms");
     }
@@ -80,7 +80,7 @@ fn measures(rate_bps: u64, buffer_packets: u32, uplink: Option<Uplink>) {
     assert_eq!(value(&text, "access", "clients").as_deref(), Some("[\"10.0.0.0/16\"]"), "{text}");
 }
 
-/// Whether there can be a bed.
+/// Whether a testbed can be set up.
 fn possible() -> bool {
     check().inspect_err(|lacking| dovetail_skip::skipped(lacking)).is_ok()
 }
@@ -157,14 +157,14 @@ fn wrong_usage_is_said_before_anything_is_sent() {
         assert_eq!(status, Some(2), "{args:?}: {why}");
         assert!(why.contains(what), "{args:?}: {why}");
     }
-    // And the command without it is as it was.
+    // The command without `doctor` is unchanged.
     let output = dovetail(&["gateway"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--config <FILE.toml>"));
     assert_eq!(dovetail(&["gateway", "--config", "x.toml", "doctor"]).status.code(), Some(2));
 }
 
-/// A server on loopback that answers like this.
+/// A server on loopback that responds like this.
 fn server(answer: &'static str) -> String {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -174,7 +174,7 @@ fn server(answer: &'static str) -> String {
             let _ = stream.read(&mut [0; 1024]);
             let _ = stream.write_all(answer.as_bytes());
             let _ = stream.shutdown(std::net::Shutdown::Write);
-            // What is unread at the end would have the connection reset, and the answer lost.
+            // Unread data at the end would reset the connection and lose the response.
             thread::spawn(move || drop(std::io::copy(&mut stream, &mut std::io::sink())));
         }
     });

@@ -1,4 +1,4 @@
-//! `dovetail gateway` where shares are hard to keep: one connection for each class, many tunnels of one user, uploads beside
+//! `dovetail gateway` where shares are hard to keep: one connection per class, many tunnels of one user, uploads beside
 //! downloads.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -14,7 +14,7 @@ fn possible() -> bool {
     check().inspect_err(|lacking| dovetail_skip::skipped(lacking)).is_ok()
 }
 
-/// Counted from second `from` on, for 24 s.
+/// Measured from second `from` on, for 24 s.
 fn run(spec: &BedSpec, settings: Settings<'_>, jobs: &[Job], from: u64) -> Played {
     let counted =
         PlaySpec { warm_up: ms(1000 * from), duration: ms(1000 * (from + 24)), drain: ms(0), ..PlaySpec::default() };
@@ -58,8 +58,8 @@ fn users_of_a_class_share_alike_whatever_their_tunnels_once() {
     let [many, one] = [0, 1].map(|user| played.rate_bps(|job| job.user == user));
     let ratio = many / one;
     eprintln!("{ratio:.2}, utilisation {:.3}", played.link.utilisation);
-    // The one tunnel's window takes its time to grow, from 8 KiB to a hundred, and longer beside other work: 1.2 to 2.5 were
-    // seen where tunnels for themselves would give 20.
+    // The only tunnel's window takes time to grow, from 8 KiB to a hundred, and longer beside other work: 1.2 to 2.5 were
+    // observed where unscheduled tunnels would give 20.
     assert!((0.5..5.0).contains(&ratio), "the user of 20 tunnels has {ratio:.2} of what the one of 1 has");
 }
 
@@ -90,7 +90,7 @@ fn uploads_leave_the_downlink_alone_once() {
     eprintln!(
         "Mbit/s: {alone:.2} alone, {beside_unpaced:.2} beside uploads, {beside:.2} and {up:.3} up where they are paced"
     );
-    // Where nobody paces, acknowledgements wait behind uploads for more than a second, whatever the gateway does.
+    // If nothing paces them, acknowledgements wait behind uploads for more than a second, whatever the gateway does.
     assert!(beside > 0.85 * alone, "{beside} of {alone}");
     assert!(up > 0.2, "uploads go on");
 }

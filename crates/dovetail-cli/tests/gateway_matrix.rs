@@ -1,7 +1,7 @@
-//! No response that an ordinary proxy finishes is left unfinished by `dovetail gateway`: small runs at links of 2 to 50 Mbit/s, to
-//! servers 10 to 600 ms away, plain and through tunnels, of unlike patterns, each alone and all at once.
+//! `dovetail gateway` finishes every response that an ordinary proxy finishes: small runs at links of 2 to 50 Mbit/s, to
+//! servers 10 to 600 ms away, plain and through tunnels, of different patterns, each alone and all at once.
 //!
-//! Only ends are judged, within a time that a busy machine keeps, and no speeds.
+//! Checks only that they end, within a time that a busy machine keeps, and no speeds.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use gateways::{Settings, gateway, link, ms};
 const RATES_BPS: [u64; 3] = [2_000_000, 10_000_000, 50_000_000];
 const ROUND_TRIPS: [Duration; 3] = [ms(10), ms(160), ms(600)];
 
-/// What is asked for at a link of this rate.
+/// The load at a link of this rate.
 fn patterns(rate_bps: u64) -> [What; 4] {
     [
         // A second of the link.
@@ -27,8 +27,8 @@ fn patterns(rate_bps: u64) -> [What; 4] {
     ]
 }
 
-/// What no proxy could be faster than, about: the link's time, the server's pauses, and the round trips of a connection that
-/// begins slowly.
+/// Approximate lower bound for any proxy: the link's time, the server's pauses, and the round trips of a slow-starting
+/// connection.
 fn ideal(job: &Job, bed: &BedSpec) -> Duration {
     let link = Duration::from_secs_f64(job.what.bytes() as f64 * 8.0 / bed.goodput_bps());
     let pauses = match job.what {
@@ -38,9 +38,9 @@ fn ideal(job: &Job, bed: &BedSpec) -> Duration {
     link + pauses + 8 * bed.round_trips[job.server]
 }
 
-/// What became of these jobs at a gateway of their own that is not whole, in words.
+/// The incomplete results of these jobs at a gateway of their own, in words.
 fn unfinished(bed: &mut Bed, policy: &'static str, jobs: &[Job]) -> Vec<String> {
-    // Side by side, one has to wait for all others.
+    // Run side by side, each may have to wait for all others.
     let all: Duration = jobs.iter().map(|job| ideal(job, bed.spec())).sum();
     let drain = 10 * all.min(ms(12_000)) + ms(20_000);
     let play = PlaySpec { warm_up: ms(0), duration: ms(50), drain, rates: Vec::new(), queue_every: None };
@@ -59,7 +59,7 @@ fn unfinished(bed: &mut Bed, policy: &'static str, jobs: &[Job]) -> Vec<String> 
     played.jobs.iter().filter(|one| !one.is_whole()).map(words).collect()
 }
 
-/// A bed with a link of this rate to one server, and all patterns over it, plain and through tunnels.
+/// A testbed with a link of this rate to one server, and all patterns over it, plain and through tunnels.
 fn cells(rate_bps: u64, round_trip: Duration) -> (Bed, Vec<Job>) {
     let spec = link(rate_bps, round_trip, &[4, 4]);
     let job = |class, user, what, via| Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::Times(1) };
@@ -69,7 +69,7 @@ fn cells(rate_bps: u64, round_trip: Duration) -> (Bed, Vec<Job>) {
     (Bed::new(&spec).unwrap_or_else(|error| panic!("{error}")), jobs.collect())
 }
 
-/// All at all links, at once and each alone; links do not know of each other.
+/// Everything at all links, at once and each alone; links are independent of each other.
 fn all_cells(policy: &'static str) {
     if let Err(lacking) = check() {
         return dovetail_skip::skipped(lacking);

@@ -1,4 +1,4 @@
-//! What packages, the container and logrotate's file name is there, and the log is rotated without losing a line.
+//! Everything named by packages, the container and logrotate's file exists, and the log is rotated without losing a line.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ fn the_container_file_names_what_there_is() {
     let needed =
         read("Cargo.toml").lines().find_map(|line| line.strip_prefix("rust-version = ").map(str::to_owned)).unwrap();
     assert!(number(rust) >= number(needed.trim_matches('"')), "{rust} for {needed}");
-    // What is built has the features that it asks for, and is what is copied.
+    // The build has the required features, and its result is what is copied.
     let build = instructions(&file, "RUN");
     assert_eq!(build.len(), 2);
     let feature = build[0].split("--features ").nth(1).unwrap().trim();
@@ -66,7 +66,7 @@ fn the_container_file_names_what_there_is() {
             && build[0].starts_with("bin/release ")
             && read("bin/release").contains("/guided/dovetail")
     );
-    // Whatever may be root is not.
+    // Nothing that could be root runs as root.
     let user = instructions(&file, "USER");
     assert!(user.len() == 1 && user[0].split(':').all(|id| id.parse::<u32>().unwrap() > 0), "{user:?}");
     // The folders that the packaged configuration writes to are that user's.
@@ -83,7 +83,7 @@ fn the_container_file_names_what_there_is() {
     assert!(read(".dockerignore").lines().any(|line| line == "/target"));
 }
 
-/// The folders of the log and the store that the packaged configuration has, commented out.
+/// The folders of the log and the store in the packaged configuration, commented out.
 fn written_to() -> Vec<String> {
     let packaged = read("packaging/gateway.toml");
     let of = |key: &str| {
@@ -105,13 +105,13 @@ fn the_compose_example_names_what_there_is() {
     for option in value("command").split(['"', ',', ' ', '[', ']']).filter(|word| word.starts_with("--")) {
         assert!(options().contains(option), "{option}");
     }
-    // Enough files for the packaged limits, and time to drain.
+    // Enough file descriptors for the packaged limits, and time to drain.
     let packaged = read("packaging/gateway.toml");
     let of = |key: &str| packaged.lines().find_map(|line| line.strip_prefix(&format!("{key} = "))).unwrap().to_owned();
     assert!(value("nofile").parse::<u32>().unwrap() >= 2 * of("connections").parse::<u32>().unwrap() + 128);
     let seconds = |text: &str| text.trim_matches('"').trim_end_matches('s').parse::<u32>().unwrap();
     assert!(seconds(&value("stop_grace_period")) > seconds(&of("drain")));
-    // It is read-only, and what is mounted to be written to are the folders of the packaged log and store.
+    // It is read-only, and the writable mounts are the folders of the packaged log and store.
     assert_eq!((value("read_only").as_str(), value("network_mode").as_str()), ("true", "host"));
     for folder in written_to() {
         let is_mounted =
@@ -152,7 +152,7 @@ fn the_debian_package_takes_what_there_is() {
             assert!(line.1.starts_with("/usr/bin/dovetail "), "{service}: {line:?}");
         }
     }
-    // One user in all of them.
+    // The same user in all of them.
     let user = read("packaging/dovetail-gateway.service")
         .lines()
         .find_map(|line| line.strip_prefix("User=").map(str::to_owned));
@@ -171,7 +171,7 @@ impl Drop for Running {
     }
 }
 
-/// Answers all requests, one a connection.
+/// Responds to all requests, one per connection.
 fn origin() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
@@ -184,7 +184,7 @@ fn origin() -> SocketAddr {
     at
 }
 
-/// Asks for a path by the gateway.
+/// Requests a path through the gateway.
 fn ask(gateway: SocketAddr, origin: SocketAddr, path: &str) {
     let mut stream = TcpStream::connect(gateway).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -226,7 +226,7 @@ fn the_log_is_rotated_and_no_line_is_lost() {
     };
     thread::spawn(move || said.for_each(drop));
 
-    // The packaged file, for another log, and told by a signal as the unit's reload does.
+    // The packaged file, for another log, with a signal as sent by the unit's reload.
     let packaged = read("packaging/logrotate");
     let unit = read("packaging/dovetail-gateway.service");
     assert!(unit.contains("ExecReload=/bin/kill -HUP $MAINPID"));
@@ -262,7 +262,7 @@ fn the_log_is_rotated_and_no_line_is_lost() {
     let origin = origin();
     let mut asked = 0;
     for round in 0..4 {
-        // Requests before, beside and after a rotation.
+        // Requests before, during and after a rotation.
         thread::scope(|scope| {
             let asks = scope.spawn(move || (0..50).for_each(|number| ask(at, origin, &format!("r{round}-{number}"))));
             if round > 0 {

@@ -1,6 +1,6 @@
-//! A page of sixty images in Chromium, through `dovetail gateway` and through Squid, alone and beside other users' downloads:
-//! with `DOVETAIL_LONG=1`, some twenty-five minutes, with `--nocapture` for the figures. Without that nothing runs.
-//! `DOVETAIL_CELLS="H2, 600 ms"` leaves those whose line has that in it.
+//! A page of sixty images in Chromium, through `dovetail gateway` and through Squid, alone and beside other users'
+//! downloads: with `DOVETAIL_LONG=1`, some twenty-five minutes, with `--nocapture` for the figures. Otherwise skipped.
+//! `DOVETAIL_CELLS="H2, 600 ms"` runs only those whose line contains that.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ struct Cell {
     beside: Beside,
 }
 
-/// Who else has what of the link.
+/// Other traffic on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nobody,
@@ -39,7 +39,7 @@ enum Beside {
 }
 
 impl Beside {
-    /// Users, of whom each has these downloads.
+    /// Users, each of whom has these downloads.
     fn downloads(self) -> Vec<(u8, Via)> {
         let via = |at: u8| if at < 2 { Via::Absolute } else { Via::Connect };
         let four = |users: u8| (0..4).map(move |at| (at % users + 1, via(at)));
@@ -65,7 +65,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Seconds until the page is there, and Mbit/s of the downloads meanwhile.
+/// Seconds until the page is complete, and Mbit/s of the downloads meanwhile.
 fn loaded(cell: Cell, proxy: &Proxy<'_>) -> (f64, f64) {
     let bed = Bed::new(&link(cell.mbps * 1_000_000, ms(cell.trip), &[4])).unwrap_or_else(|error| panic!("{error}"));
     let running = Running::new(&bed, proxy);
@@ -74,19 +74,19 @@ fn loaded(cell: Cell, proxy: &Proxy<'_>) -> (f64, f64) {
     let bulk = |(user, via): (u8, Via)| Bulk::of(&bed, [10, 0, 1, user].into(), via);
     let bulks: Vec<_> = cell.beside.downloads().into_iter().map(bulk).collect();
     if !bulks.is_empty() {
-        // Their windows have grown, and the link's queue where nobody keeps it short.
+        // Their windows have grown, and so has the link's queue if nothing keeps it short.
         thread::sleep(ms(8000));
     }
     let bytes = || bulks.iter().map(Bulk::bytes).sum::<u64>();
     let (begun, before) = (Instant::now(), bytes());
     let took = load(&bed, &browser().unwrap(), cell.over, &folder.join("profile"));
-    // The browser's start and end are in it.
+    // Includes start and end of the browser.
     let (meanwhile, after) = (begun.elapsed(), bytes());
     bulks.into_iter().for_each(Bulk::end);
     (took, (after - before) as f64 * 8e-6 / meanwhile.as_secs_f64())
 }
 
-/// What the gateway takes of Squid's time, in the median of so many pairs, one after the other.
+/// The gateway's time over Squid's, as the median of this many pairs, one after the other.
 fn pairs(cell: Cell, count: usize) -> (Cell, f64) {
     let pairs: Vec<_> =
         (0..count).map(|_| [gateway(Settings::default()), Proxy::squid()].map(|proxy| loaded(cell, &proxy))).collect();
@@ -105,7 +105,7 @@ fn pairs(cell: Cell, count: usize) -> (Cell, f64) {
     (cell, part)
 }
 
-/// Whether there is what it takes.
+/// Whether the requirements are met.
 fn can_load() -> bool {
     let is_possible = possible() && has_squid() && has("openssl", "version");
     if is_possible && browser().is_none() {
@@ -133,8 +133,8 @@ fn a_page_does_not_wait_behind_a_download() {
         })
         .collect();
     let parts = side_by_side(3, &chosen(cells, Cell::to_string), |cell| pairs(cell, PAIRS));
-    // The goals are 0.8 and 1.1; three pairs on a busy machine say no more than this. From 600 ms away windows and round trips
-    // are what a page waits for, and all that is asked is that it comes.
+    // The goals are 0.8 and 1.1; three pairs on a busy machine can show no more than this. From 600 ms away a page waits
+    // for windows and round trips, and it only has to arrive.
     let is_worse =
         |&&(cell, part): &&(Cell, f64)| cell.trip < 600 && part > if cell.beside == Beside::Nobody { 1.2 } else { 1.0 };
     let worse: Vec<_> = parts.iter().filter(is_worse).collect();

@@ -1,5 +1,5 @@
-//! The admin page as it is at a real link: Chromium looks at a gateway in the testbed, where users download pages, files and streams.
-//! DOVETAIL_SCREENSHOTS=docs/img DOVETAIL_LONG=1 draws the book's picture again. Takes a minute, as root.
+//! The admin page at a real link: Chromium opens the page of a gateway in the testbed, where users download pages, files
+//! and streams. DOVETAIL_SCREENSHOTS=docs/img DOVETAIL_LONG=1 updates the book's picture. Takes a minute, as root.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -55,7 +55,7 @@ fn the_page_is_seen_at_a_real_link() {
             folder.display()
         )
     };
-    // Each after the other, when there is a minute of history.
+    // One after the other, once there is a minute of history.
     let both = format!(
         "sleep 62; {}; {}",
         picture("gateway-page", "1180,1300", ""),

@@ -1,6 +1,6 @@
-//! What QUIC costs that goes past the gateway, and what the packaged rules of nftables do about it. A user downloads in a tunnel of the
-//! gateway, another by QUIC from the same server, which is forwarded; then with the rule, where the second comes back to TCP.
-//! With `DOVETAIL_LONG=1`, as root, three minutes; with `--nocapture` for the figures.
+//! The cost of QUIC that bypasses the gateway, and the effect of the packaged nftables rules. A user downloads in a tunnel
+//! of the gateway, another by QUIC from the same server, which is forwarded; then with the rule, where the second falls
+//! back to TCP. With `DOVETAIL_LONG=1`, as root, three minutes; with `--nocapture` for the figures.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +37,7 @@ const SECONDS: u64 = 20;
 
 fn transport() -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
-    // Packets as they are on a wire.
+    // Packets as on a wire.
     transport.enable_segmentation_offload(false);
     transport.max_idle_timeout(Some(Duration::from_secs(3).try_into().unwrap()));
     Arc::new(transport)
@@ -51,7 +51,7 @@ struct Quic {
 }
 
 impl Quic {
-    /// A server that sends as much as anybody takes.
+    /// A server that sends as much as its clients accept.
     fn new(bed: &Bed) -> Self {
         let made = rcgen::generate_simple_self_signed(["server.test".to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -84,7 +84,7 @@ impl Quic {
         Self { runtime, client, came: Arc::default() }
     }
 
-    /// A download of a user at this address.
+    /// A download by a user at this address.
     fn begin(&self, bed: &Bed, from: Ipv4Addr) -> io::Result<()> {
         let socket = bed.within(Place::Clients, || UdpSocket::bind((from, 0)))?;
         let (client, came) = (self.client.clone(), Arc::clone(&self.came));
@@ -108,7 +108,7 @@ impl Quic {
     }
 }
 
-/// Milliseconds of the link that wait before it, as the kernel counts them.
+/// Queueing delay of the link in milliseconds, as counted by the kernel.
 fn queue_ms(bed: &Bed) -> f64 {
     let look = || Command::new("tc").args(["-j", "-s", "qdisc", "show", "dev", "down0"]).output();
     let said = bed.within(Place::Provider, look).unwrap().stdout;
@@ -117,7 +117,7 @@ fn queue_ms(bed: &Bed) -> f64 {
     queue["backlog"].as_f64().unwrap() * 8e3 / RATE_BPS as f64
 }
 
-/// The packaged rules in the gateway's namespace, whose device towards users is called as there.
+/// The packaged rules in the gateway's namespace, whose device towards users has the name in the rules.
 fn filter(bed: &Bed) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/nftables-redirect.nft");
     let load = || Command::new("nft").arg("-f").arg(fs::canonicalize(file)?).status();
@@ -143,7 +143,7 @@ fn once() {
         let quic = Quic::new(&bed);
         if !is_let_past {
             filter(&bed);
-            // Who asks is told at once.
+            // Clients are told at once.
             let probe = bed.within(Place::Clients, || UdpSocket::bind((USERS[1], 0))).unwrap();
             probe.connect(SERVER).unwrap();
             probe.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -157,7 +157,7 @@ fn once() {
             if is_let_past {
                 quic.begin(&bed, USERS[1]).unwrap();
             } else {
-                // As a browser does.
+                // Like a browser.
                 theirs.push(Bulk::of(&bed, USERS[1], Via::Connect));
             }
         }
@@ -186,7 +186,7 @@ fn once() {
         if is_let_past {
             assert!(of(1) > 0.1, "{what}: QUIC carried nothing");
         } else {
-            // Four where each download is for itself.
+            // Four, if each download had its own share.
             assert!((0.6..1.7).contains(&(of(1) / of(0))), "{what}: {:.2} and {:.2}", of(0), of(1));
         }
     }

@@ -1,5 +1,5 @@
-//! `dovetail gateway` where `net.core.rmem_max` is Linux's default, less than a window needs: with `DOVETAIL_LONG=1`, some ten
-//! minutes. The setting is the whole machine's while they last. Without that nothing runs.
+//! `dovetail gateway` with Linux's default of `net.core.rmem_max`, less than a window needs: with `DOVETAIL_LONG=1`, some
+//! ten minutes. The setting applies to the whole machine meanwhile. Otherwise skipped.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ const KEY: &str = "/proc/sys/net/core/rmem_max";
 const LINUX_S: &str = "212992";
 const PAIRS: usize = 3;
 
-/// The machine's own setting, which comes back with the value's end.
+/// The machine's own setting, restored on drop.
 struct RmemMax(String);
 
 impl RmemMax {
@@ -36,7 +36,7 @@ fn cells(mbps: &[u64], trips: &[u64]) -> Vec<(u64, u64, Via)> {
     mbps.iter().flat_map(of).collect()
 }
 
-/// The gateway's rate over Squid's, in the median of pairs, one after the other.
+/// The gateway's rate over Squid's, as the median of pairs, one after the other.
 fn rate((mbps, trip, via): (u64, u64, Via)) -> f64 {
     let pairs: Vec<_> = (0..PAIRS)
         .map(|_| [gateway(Settings::default()), Proxy::squid()].map(|proxy| alone(mbps * 1_000_000, trip, via, &proxy)))
@@ -47,7 +47,7 @@ fn rate((mbps, trip, via): (u64, u64, Via)) -> f64 {
     rate
 }
 
-/// How long streams of small pieces take, alone, for what their servers' pauses take.
+/// Duration of streams of small pieces, alone, relative to their servers' pauses.
 fn small((mbps, trip, via): (u64, u64, Via)) -> f64 {
     let streams = [(500, 1000, 10), (1000, 1, 2)].map(|(pieces, piece_bytes, gap)| {
         let what = What::Stream { pieces, piece_bytes, gap: ms(gap) };
@@ -72,7 +72,7 @@ fn windows_that_the_kernel_has_no_room_for_are_slower_at_most() {
     let _setting = RmemMax::linux_s();
     let rates = side_by_side(4, &cells(&[5, 20], &[10, 160]), rate);
     let pauses = side_by_side(4, &cells(&[5, 20, 500], &[10, 160]), small);
-    // Whole, and no faster than what the kernel lets be asked for: the first window is ten times that.
+    // Complete, and no faster than the kernel permits requesting: the first window is ten times that.
     side_by_side(1, &cells(&[500], &[10, 160]), rate);
     assert!(rates.iter().all(|&rate| rate >= 0.9), "{rates:.3?}");
     assert!(pauses.iter().all(|&of_pauses| of_pauses < 2.0), "{pauses:.2?}");

@@ -1,4 +1,4 @@
-//! How long an SSH session's echo takes beside downloads of other users, through `dovetail gateway` and through Squid: OpenSSH's
+//! Echo latency of an SSH session beside downloads of other users, through `dovetail gateway` and through Squid: OpenSSH's
 //! programs on a link of 2 Mbit/s, by `CONNECT`. With `DOVETAIL_LONG=1`, three minutes, with `--nocapture` for the figures.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -24,7 +24,7 @@ use pages::{
 
 const TRIP: Duration = ms(40);
 const KEYS: usize = 200;
-/// Between two keys: five a second, as one who types.
+/// Interval between two keys: five a second, a typing speed.
 const GAP: Duration = ms(200);
 
 /// Ended when dropped.
@@ -42,7 +42,7 @@ fn key(folder: &Path, name: &str) {
     assert!(made.unwrap().success());
 }
 
-/// At the bed's first server, on a port that tunnels may go to.
+/// At the testbed's first server, on a port that tunnels may connect to.
 fn server(bed: &Bed, folder: &Path) -> Ended {
     key(folder, "host");
     key(folder, "user");
@@ -54,7 +54,7 @@ fn server(bed: &Bed, folder: &Path) -> Ended {
         at("user.pub")
     );
     fs::write(folder.join("sshd.conf"), settings).unwrap();
-    // Where it goes without privileges; its package makes the folder when a service begins.
+    // Its directory for privilege separation, which its package creates when the service starts.
     fs::create_dir_all("/run/sshd").unwrap();
     let program =
         env::split_paths(&env::var_os("PATH").unwrap()).map(|folder| folder.join("sshd")).find(|at| at.exists());
@@ -66,7 +66,7 @@ fn server(bed: &Bed, folder: &Path) -> Ended {
     Ended(bed.within(Place::Servers, begin).unwrap())
 }
 
-/// How long each key's echo takes, in milliseconds.
+/// Echo latency of each key, in milliseconds.
 fn echoes(bed: &Bed, folder: &Path) -> Vec<f64> {
     let proxy = format!("ProxyCommand=nc -X connect -x {LISTEN} %h %p");
     let key = folder.join("user");
@@ -101,7 +101,7 @@ fn echoes(bed: &Bed, folder: &Path) -> Vec<f64> {
     took
 }
 
-/// Median and 95th percentile of what echoes take over the round trip, in milliseconds.
+/// Median and 95th percentile of echo latency in excess of the round trip, in milliseconds.
 fn over(proxy: &Proxy<'_>, downloads: &[Via]) -> [f64; 2] {
     let users = downloads.len().max(1) as u32;
     let bed = Bed::new(&link(2_000_000, TRIP, &[users])).unwrap_or_else(|error| panic!("{error}"));
@@ -111,7 +111,7 @@ fn over(proxy: &Proxy<'_>, downloads: &[Via]) -> [f64; 2] {
     let bulk = |(user, &via): (u8, &Via)| Bulk::of(&bed, [10, 0, 1, user].into(), via);
     let bulks: Vec<_> = (1..).zip(downloads).map(bulk).collect();
     if !bulks.is_empty() {
-        // Their windows have grown, and the link's queue where nobody keeps it short.
+        // Their windows have grown, and so has the link's queue if nothing keeps it short.
         sleep(ms(8000));
     }
     let took = echoes(&bed, folder);

@@ -1,5 +1,5 @@
-//! Who is a user, and what a host's class and a quota come to, between network namespaces with addresses as they are in networks:
-//! users of IPv6, groups of addresses, hosts with a rate, quotas. Skips without root.
+//! Identification of users, and the effect of a host's class and a quota, between network namespaces with realistic
+//! addresses: users of IPv6, groups of addresses, hosts with a rate, quotas. Skipped without root.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use dovetail_bed::patiently;
 use narrow::{Curl, Narrow, possible};
 
 const RATE_BPS: u64 = 8_000_000;
-/// The part of a full frame that is TCP's payload, by IPv4.
+/// The fraction of a full frame that is TCP payload, with IPv4.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
 const SECONDS: f64 = 12.0;
 
@@ -19,8 +19,8 @@ fn narrow() -> Narrow {
     Narrow::new(RATE_BPS).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What comes of downloads that each of these begins at once, in bytes, from the twentieth second on: before that windows grow, and a
-/// user may be ahead by what the policy permits.
+/// Bytes of downloads that each of these starts at once, from the twentieth second on: before that windows grow, and a user
+/// may be ahead by what the policy permits.
 fn downloads(narrow: &Narrow, of: &[(&str, &str)]) -> Vec<f64> {
     let begin = |&(from, server): &(&str, &str)| narrow.curl(from, &format!("http://{server}/100000000"), 60.0, false);
     let curls: Vec<_> = of.iter().map(begin).collect();

@@ -1,4 +1,4 @@
-//! `dovetail gateway` among connections that were meant for servers, between network namespaces.
+//! `dovetail gateway` intercepting connections to servers, between network namespaces.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,7 +12,7 @@ use support::folder;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/intercept.sh");
 
-/// What the script needs that is not there.
+/// Requirements of the script that are missing.
 fn lacking() -> Option<String> {
     let is_missing = |program: &&str| {
         let begun = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();

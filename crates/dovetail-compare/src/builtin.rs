@@ -51,7 +51,7 @@ pub(crate) fn text_of(name: &str) -> Option<&'static str> {
 /// [`Misuse::NoScenario`] if neither exists and `path` looks like a name; [`Error::File`] if a file cannot be read.
 pub(crate) fn find(path: &Path) -> Result<String, Error> {
     let Some(name) = name_in(path).filter(|_| !path.is_file()) else {
-        return read_text(path).map_err(|error| known_by_name(path, error));
+        return traffic_goes_elsewhere(path, read_text(path)).map_err(|error| known_by_name(path, error));
     };
     // A folder is not a scenario, so it hides none.
     match text_of(name) {
@@ -72,6 +72,20 @@ fn name_in(path: &Path) -> Option<&str> {
         (Some(Component::Normal(name)), None) => name.to_str().filter(|name| *name != "-" && !name.contains('.')),
         _ => None,
     }
+}
+
+/// For a capture or a table in the place of a scenario, reports where it is given.
+fn traffic_goes_elsewhere(path: &Path, read: Result<String, Error>) -> Result<String, Error> {
+    let (option, what): (&'static [&'static str], &str) = match &read {
+        Err(Error::File { source, .. }) if source.kind() == ErrorKind::InvalidData => {
+            (&["trace"], "is not text; captures")
+        }
+        Ok(text) if text.trim_start_matches('\u{feff}').starts_with("arrival_ns,") => {
+            (&["workload"], "is a table of packets; tables")
+        }
+        _ => return read,
+    };
+    Err(Misuse::option(option, format!("{} {what} are given here, not as the scenario", path.display())).into())
 }
 
 /// For a file that does not exist, reports that there is a built-in scenario of that name.

@@ -9,7 +9,7 @@ use dovetail_sched::{PolicyError, nearest, units::UnitError};
 use dovetail_sim::{
     ModeError, SimulateError,
     network::NetworkError,
-    workload::{ClassError, WorkloadError},
+    workload::{ClassError, Notice, WorkloadError},
 };
 use thiserror::Error;
 
@@ -68,8 +68,13 @@ pub enum Error {
         source: NetworkError,
     },
     /// A capture or table without packets.
-    #[error("{} holds no packets", .0.display())]
-    NoPackets(PathBuf),
+    #[error("{} holds no packets{}", path.display(), and_why(notices))]
+    NoPackets {
+        /// The capture or table.
+        path: PathBuf,
+        /// What was left out, and how often.
+        notices: Vec<Notice>,
+    },
     /// No built-in scenario or network has this name.
     #[error("there is no built-in {kind} '{name}'")]
     NoBuiltin {
@@ -208,6 +213,12 @@ pub enum Misuse {
     /// More packets than are kept for a function.
     #[error("use fewer packets or sizes: at most 2,000,000 packets of each function can be kept")]
     TooManyPackets,
+}
+
+/// What was left out, to append to what is missing.
+fn and_why(notices: &[Notice]) -> String {
+    let each: Vec<_> = notices.iter().map(|notice| format!("{} {}", notice.count, notice.what)).collect();
+    if each.is_empty() { String::new() } else { format!(": {}", each.join("; ")) }
 }
 
 /// A suggestion, to append to what was given.

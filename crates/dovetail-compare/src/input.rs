@@ -456,7 +456,7 @@ fn look_through(workload: &mut dyn Workload, path: &Path, progress: &dyn Progres
     };
     drop(reading);
     if found.packets == 0 {
-        return Err(Error::NoPackets(path.to_owned()));
+        return Err(Error::NoPackets { path: path.to_owned(), notices: workload.notices() });
     }
     Ok(found)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     error::{Error, Misuse},
+    files::are_one,
     options::{InputOptions, OutputOptions},
     table::Table,
 };
@@ -42,7 +43,8 @@ pub(crate) fn refuse_what_one_run_has(
         return Err(Misuse::option(&["seeds"], "a table has nothing random").into());
     }
     let traces: Vec<&PathBuf> = input.trace.iter().chain(further_traces).collect();
-    if let Some(twice) = traces.iter().enumerate().find(|(at, trace)| traces[..*at].contains(trace)) {
+    let is_twice = |at: usize| traces[..at].iter().any(|before| are_one(before, traces[at]));
+    if let Some(twice) = traces.iter().enumerate().find(|(at, _)| is_twice(*at)) {
         return Err(Misuse::option(&["trace"], format!("{} is given twice", twice.1.display())).into());
     }
     Ok(())

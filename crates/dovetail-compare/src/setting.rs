@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     run::{Plan, PolicyRun},
-    table::{count, figure},
+    table::{count, counted, figure},
 };
 
 /// The traffic of a command's runs.
@@ -35,8 +35,8 @@ impl Traffic {
     /// Traffic, queues and, if all runs share one, the pipeline, in a sentence.
     pub fn setting(&self, plan: &Plan<'_>, pipeline: Option<PipelineMode>) -> String {
         let pipeline = pipeline.map(|mode| format!("pipeline {}, ", pipeline_named(plan, mode))).unwrap_or_default();
-        let queue = plan.queue_packets.map(|packets| format!("{packets} packets a queue"));
-        let buffer = plan.buffer_packets.map(|packets| format!("{packets} packets in all"));
+        let queue = plan.queue_packets.map(|packets| format!("{} a queue", counted(packets.into(), "packet")));
+        let buffer = plan.buffer_packets.map(|packets| format!("{} in all", counted(packets.into(), "packet")));
         let queues: Vec<_> = queue.into_iter().chain(buffer).collect();
         let mut queues = if queues.is_empty() { "queues without limit".to_owned() } else { queues.join(", ") };
         match plan.drop {
@@ -44,10 +44,10 @@ impl Traffic {
             drop => queues += &format!(", drop {drop}"),
         }
         format!(
-            "{}: {} packets of {} flows, {} MB over {} s; {pipeline}{queues}",
+            "{}: {} of {}, {} MB over {} s; {pipeline}{queues}",
             plan.input.name(),
-            count(self.packets),
-            count(self.flows as u64),
+            counted(self.packets, "packet"),
+            counted(self.flows as u64, "flow"),
             figure(self.bytes as f64 / 1e6),
             figure(self.duration_s),
         )

@@ -77,6 +77,11 @@ pub fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
 
+/// A count and what is counted, a word whose plural ends in s.
+pub(crate) fn counted(value: u64, one: &str) -> String {
+    format!("{} {one}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 pub(crate) fn thousands(number: &str) -> String {
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));

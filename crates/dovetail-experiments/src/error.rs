@@ -23,9 +23,9 @@ pub enum Error {
         /// The available experiments.
         known: String,
     },
-    /// A list of experiments has no JSON form.
-    #[error("json: name an experiment, or all")]
-    NothingNamed,
+    /// A field of [`ReproduceOptions`](crate::ReproduceOptions) that a list of experiments would ignore.
+    #[error("{0}: name an experiment, or all")]
+    NothingNamed(&'static str),
     /// Captures were given, but none of the named experiments replays any.
     #[error("traces: none of these replays a capture; {0} do")]
     NoReplay(String),

@@ -25,6 +25,9 @@ use crate::live::TRIALS;
 #[cfg(not(all(feature = "live", target_os = "linux")))]
 const TRIALS: &[(&str, MakeFinding)] = &[];
 
+/// The name that stands for every experiment.
+const ALL: &str = "all";
+
 /// Which experiments to run, and how to show them.
 #[derive(Debug, Clone, Default)]
 pub struct ReproduceOptions {
@@ -48,7 +51,8 @@ pub struct ReproduceOptions {
 /// are skipped instead.
 pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<Tally, Error> {
     if options.names.is_empty() {
-        return if options.json { Err(Error::NothingNamed) } else { list(out).map(|()| Tally::default()) };
+        refuse_without_names(options)?;
+        return list(out).map(|()| Tally::default());
     }
     let experiments = select(&options.names)?;
     let trials = options.live.then(|| experiments.iter().map(|one| trial_of(one)).collect::<Result<Vec<_>, _>>());
@@ -116,6 +120,20 @@ fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Find
     }
 }
 
+/// Rejects options of experiments, which a list would ignore.
+fn refuse_without_names(options: &ReproduceOptions) -> Result<(), Error> {
+    let given = [
+        ("json", options.json),
+        ("report", options.report.is_some()),
+        ("traces", !options.traces.is_empty()),
+        ("live", options.live),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((field, _)) => Err(Error::NothingNamed(field)),
+        None => Ok(()),
+    }
+}
+
 fn list(out: &mut dyn Write) -> Result<(), Error> {
     let mut table = Table::new(&["experiment", "what", "source"], 3);
     for experiment in EXPERIMENTS {
@@ -129,7 +147,7 @@ fn list(out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn is_all(names: &[String]) -> bool {
-    names.iter().any(|name| name == "all")
+    names.iter().any(|name| name == ALL)
 }
 
 /// The field trial of an experiment.
@@ -140,16 +158,15 @@ fn trial_of(experiment: &Experiment) -> Result<MakeFinding, Error> {
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Error> {
-    if is_all(names) {
-        return Ok(EXPERIMENTS.to_vec());
-    }
     let find = |name: &String| {
         EXPERIMENTS.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
             let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
             Error::Unknown { name: name.clone(), known: known.join(", ") }
         })
     };
-    names.iter().map(find).collect()
+    // Also beside 'all', a name that does not exist is a mistake.
+    let named = names.iter().filter(|name| *name != ALL).map(find).collect::<Result<Vec<_>, _>>()?;
+    Ok(if is_all(names) { EXPERIMENTS.to_vec() } else { named })
 }
 
 #[cfg(test)]

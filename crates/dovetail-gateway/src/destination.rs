@@ -4,7 +4,7 @@
 //! that are not on the public internet are refused unless the configuration allows them. The check applies to the address that
 //! is connected to, after name resolution: a name may resolve to anything.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::config::Access;
 
@@ -29,6 +29,27 @@ pub(crate) fn check(address: IpAddr, access: &Access, own: &[IpAddr]) -> Result<
         return check(embedded.into(), access, own);
     }
     special(address).map_or(Ok(()), Err)
+}
+
+/// Checks that a connection would not lead to the gateway's admin port, which no list of addresses opens to clients: it trusts
+/// those who are on this machine.
+///
+/// # Errors
+/// A phrase for the client.
+pub(crate) fn check_admin(
+    (address, port): (IpAddr, u16),
+    admin: Option<SocketAddr>,
+    own: &[IpAddr],
+) -> Result<(), &'static str> {
+    let Some(admin) = admin.filter(|admin| admin.port() == port) else { return Ok(()) };
+    let (address, listens) = (address.to_canonical(), admin.ip().to_canonical());
+    // To the kernel, the unspecified address is this machine.
+    let is_here = |ip: IpAddr| ip.is_unspecified() || ip.is_loopback() || own.contains(&ip);
+    let is_wide = address.is_unspecified() || listens.is_unspecified();
+    if address == listens || (is_wide && is_here(address) && is_here(listens)) {
+        return Err("that is the gateway's admin port");
+    }
+    Ok(())
 }
 
 /// The IPv4 address embedded in an IPv6 one: IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC
@@ -171,6 +192,26 @@ mod tests {
         ] {
             assert_eq!(check(reached.parse().expect("an address"), &access, &own), Ok(()), "{reached}");
         }
+    }
+
+    #[test]
+    fn the_admin_port_is_no_destination() {
+        let own = ["198.17.0.1".parse().expect("an address")];
+        let is_refused = |to: &str, listens: &str| {
+            let to: SocketAddr = to.parse().expect("an address");
+            check_admin((to.ip(), to.port()), listens.parse().ok(), &own).is_err()
+        };
+        for to in ["127.0.0.1:9180", "[::ffff:127.0.0.1]:9180", "0.0.0.0:9180", "[::]:9180"] {
+            assert!(is_refused(to, "127.0.0.1:9180"), "{to}");
+        }
+        for to in ["127.0.0.9:9180", "198.17.0.1:9180", "[::1]:9180", "0.0.0.0:9180"] {
+            assert!(is_refused(to, "0.0.0.0:9180") && is_refused(to, "[::]:9180"), "{to}");
+        }
+        assert!(is_refused("198.17.0.1:9180", "198.17.0.1:9180"));
+        for to in ["127.0.0.1:9181", "127.0.0.2:9180", "10.0.0.1:9180"] {
+            assert!(!is_refused(to, "127.0.0.1:9180") && !is_refused(to, "none"), "{to}");
+        }
+        assert!(!is_refused("10.0.0.1:9180", "0.0.0.0:9180"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use http::{
-    HeaderName, HeaderValue, Version,
+    HeaderName, HeaderValue, Method, Version,
     header::{self, HeaderMap},
 };
 
@@ -131,15 +131,29 @@ pub(crate) fn reframe(headers: &mut HeaderMap, framing: Framing) {
     }
 }
 
+/// How many more proxies a request may pass, which only OPTIONS may limit: TRACE is refused (RFC 9110, section 7.6.2).
+pub(crate) fn max_forwards(method: &Method, headers: &HeaderMap) -> Option<u32> {
+    let text = headers.get(header::MAX_FORWARDS).filter(|_| method == Method::OPTIONS)?.to_str().ok()?;
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// Counts this proxy as one that a request has passed.
+pub(crate) fn count_forward(method: &Method, headers: &mut HeaderMap) {
+    if let Some(left) = max_forwards(method, headers) {
+        headers.insert(header::MAX_FORWARDS, left.saturating_sub(1).into());
+    }
+}
+
 /// Adds this gateway to `Via`.
 pub(crate) fn add_via(headers: &mut HeaderMap, version: Version, via: &Via) {
-    headers.append(header::VIA, if version == Version::HTTP_2 { via.http2.clone() } else { via.http1.clone() });
+    headers.append(header::VIA, via.of(version).clone());
 }
 
 /// This gateway's entries in `Via`.
 #[derive(Debug, Clone)]
 pub(crate) struct Via {
-    http1: HeaderValue,
+    http10: HeaderValue,
+    http11: HeaderValue,
     http2: HeaderValue,
 }
 
@@ -148,7 +162,16 @@ impl Via {
         let value = |version: &str| {
             HeaderValue::try_from(format!("{version} {name}")).unwrap_or(HeaderValue::from_static("1.1 dovetail"))
         };
-        Self { http1: value("1.1"), http2: value("2.0") }
+        Self { http10: value("1.0"), http11: value("1.1"), http2: value("2.0") }
+    }
+
+    /// The entry for a message that was received in this version.
+    pub(crate) fn of(&self, version: Version) -> &HeaderValue {
+        match version {
+            Version::HTTP_10 => &self.http10,
+            Version::HTTP_2 => &self.http2,
+            _ => &self.http11,
+        }
     }
 }
 
@@ -225,6 +248,21 @@ mod tests {
         assert_eq!(said(Forwarded::Unknown, "10.0.0.1").as_deref(), Some("for=unknown"));
         assert_eq!(said(Forwarded::Address, "::ffff:10.0.0.1").as_deref(), Some("for=10.0.0.1"));
         assert_eq!(said(Forwarded::Address, "2001:db8::1").as_deref(), Some("for=\"[2001:db8::1]\""));
+    }
+
+    #[test]
+    fn only_options_may_go_no_further_than_it_says() {
+        let left = |method: Method, text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::MAX_FORWARDS, text.parse().expect("a value"));
+            count_forward(&method, &mut headers);
+            (max_forwards(&method, &headers), headers[header::MAX_FORWARDS].to_str().expect("text").to_owned())
+        };
+        assert_eq!(left(Method::OPTIONS, "3"), (Some(2), "2".into()));
+        assert_eq!(left(Method::GET, "0"), (None, "0".into()));
+        for odd in ["", "-1", "+1", "1, 2", "99999999999"] {
+            assert_eq!(left(Method::OPTIONS, odd), (None, odd.into()));
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Write as _},
     net::IpAddr,
-    path::{Path, PathBuf},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +19,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    io::Errno,
+};
 use tracing::warn;
 
 use crate::{
@@ -80,7 +85,7 @@ pub(crate) fn cannot_log(config: &Config, error: io::Error) -> GatewayError {
 impl Log {
     /// Opens the file and starts the thread that writes it.
     fn open(config: &Config) -> io::Result<Self> {
-        let file = append_to(&config.path)?;
+        let file = append_to(&config.path, true)?;
         let (lines, waiting) = sync_channel(MOST_WAITING);
         let lost = Arc::new(AtomicU64::new(0));
         let (path, counter) = (config.path.clone(), Arc::clone(&lost));
@@ -110,8 +115,18 @@ impl Log {
     }
 }
 
-fn append_to(path: &PathBuf) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+/// Opens a file to append lines to it, and creates it if `creates`.
+pub(crate) fn append_to(path: &Path, creates: bool) -> io::Result<File> {
+    // Opening a FIFO would otherwise wait for its reader.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().create(creates).append(true).custom_flags(flags).open(path);
+    let file = file.map_err(|error| match error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+        true => io::Error::other("nothing reads from it: start its reader first, or name a regular file"),
+        false => error,
+    })?;
+    // The writer's thread may wait: for a pipe that is full for a moment, no line is lost.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }
 
 fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &AtomicU64) {
@@ -126,7 +141,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
                     text.push('\n');
                     lines += 1;
                 }
-                Message::Reopen => match append_to(&path.to_path_buf()) {
+                Message::Reopen => match append_to(path, true) {
                     Ok(opened) => file = opened,
                     Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
                 },

@@ -2,7 +2,9 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
+use http::{
+    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery,
+};
 use hyper::body::Body;
 
 use crate::{
@@ -26,6 +28,9 @@ pub(crate) fn to_server(
     let came_as = head.version;
     let authority = head.uri.authority().map(|authority| authority.as_str().to_owned());
     let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+    // Without a path OPTIONS asks the server itself (RFC 9112, section 3.2.4). `http` shows an empty path as `/`.
+    let is_pathless = path.as_str() == "/" && path != "/";
+    let path = if is_pathless && head.method == Method::OPTIONS { PathAndQuery::from_static("*") } else { path };
     head.uri = Uri::from(if path.as_str().is_ascii() {
         path
     } else {
@@ -47,6 +52,7 @@ pub(crate) fn to_server(
     }
     head.headers.remove(header::PROXY_AUTHORIZATION);
     join_cookies(head);
+    headers::count_forward(&head.method, &mut head.headers);
     // The target overrides `Host` (RFC 9112, section 3.2.2); an intercepted request has only `Host`.
     if let Some(authority) = authority {
         let host = if authority.is_empty() { wanted.bracketed() } else { authority };
@@ -82,14 +88,20 @@ pub(crate) fn address(head: &mut Parts, parent: Option<&Parent>) -> Result<(), R
     Ok(())
 }
 
-/// The header that requests a tunnel from a parent; `passed` has the proxies that the client's request has passed, in `Via`.
-pub(crate) fn connect(settings: &Settings, parent: &Parent, wanted: &Wanted, passed: &HeaderMap) -> String {
+/// The header that requests a tunnel from a parent; `passed` has the proxies that the client's request has passed, in `Via`, and
+/// the version in which it came.
+pub(crate) fn connect(
+    settings: &Settings,
+    parent: &Parent,
+    wanted: &Wanted,
+    (passed, came_as): (&HeaderMap, Version),
+) -> String {
     let target = format!("{}:{}", wanted.bracketed(), wanted.port);
     let mut text = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
-    let own = format!("1.1 {}", settings.config().proxy.name);
+    let own = settings.via();
     // Without the earlier proxies a loop would never be detected.
-    let passed = passed.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok());
-    for via in passed.chain([own.as_str()]) {
+    let passed = passed.get_all(header::VIA).iter().chain([own.of(came_as)]);
+    for via in passed.filter_map(|via| via.to_str().ok()) {
         text.push_str(&format!("Via: {via}\r\n"));
     }
     if let Some(says) = parent.authorization() {
@@ -200,6 +212,21 @@ mod tests {
         let (target, fields) = sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on");
         assert_eq!(target, "/%C3%BC?b");
         assert_eq!(fields, ["cookie: a=1; b=2", "forwarded: for=unknown", "host: a.example:8080", "via: 2.0 gw"]);
+    }
+
+    #[test]
+    fn options_asks_the_server_itself_if_it_has_no_path_and_counts_its_proxies() {
+        let options = |target: &str| {
+            let request = Request::options(target).version(Version::HTTP_10).header("max-forwards", "7");
+            sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on")
+        };
+        let (target, fields) = options("http://a.example");
+        assert_eq!(target, "*");
+        assert_eq!(fields, ["forwarded: for=unknown", "host: a.example", "max-forwards: 6", "via: 1.0 gw"]);
+        assert_eq!(options("http://a.example/").0, "/");
+        assert_eq!(options("http://a.example?b").0, "/?b");
+        let get = Request::get("http://a.example").body(Empty::<Bytes>::new()).expect("a request");
+        assert_eq!(sent(get).expect("it goes on").0, "/");
     }
 
     #[test]

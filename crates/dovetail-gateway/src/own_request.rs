@@ -36,11 +36,15 @@ pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, met: Met) -> O
         return (request.version() < Version::HTTP_2 && uri.authority().is_none()).then_some(Addressed::Directly);
     };
     let is_tls = *scheme == Scheme::HTTPS && met.is_tls;
+    if is_tls && request.version() >= Version::HTTP_2 {
+        // As to a server: the target has the host that the client knows it by, which need not be a name of `[pages]`.
+        return Some(Addressed::Directly);
+    }
     if !(is_tls || *scheme == Scheme::HTTP) || uri.authority().is_some_and(|authority| authority.as_str().contains('@'))
     {
         return None;
     }
-    // Proxies are not asked for `https`: this is HTTP/2 in TLS to a server.
+    // Proxies are not asked for `https`.
     let how = if is_tls { Addressed::Directly } else { Addressed::ThroughProxy };
     is_for(config, uri, met.at).then_some(how)
 }
@@ -79,19 +83,37 @@ impl Addressed {
     /// Whether the client used a host name of the gateway. Another site's page whose name was made to resolve to it (DNS
     /// rebinding) is recognised by `Host`: an IP address cannot be rebound, and the gateway's names are not another site's.
     pub(crate) fn is_own_name<B>(self, config: &Config, request: &Request<B>) -> bool {
-        let Some(host) = request.headers().get(header::HOST).filter(|_| self == Self::Directly) else { return true };
-        let Some(name) = host.to_str().ok().and_then(name) else { return false };
-        name.parse::<IpAddr>().is_ok()
-            || [&*config.pages.host, &*config.proxy.name, "localhost"].iter().any(|own| own.eq_ignore_ascii_case(&name))
+        let own = [&*config.pages.host, &*config.proxy.name, "localhost"];
+        let is_own = |host: &str| {
+            let name = authority(host).map(|authority| name(&authority));
+            name.is_some_and(|name| {
+                name.parse::<IpAddr>().is_ok() || own.iter().any(|own| own.eq_ignore_ascii_case(&name))
+            })
+        };
+        let target = request.uri().authority().map(Authority::as_str);
+        let host = request.headers().get(header::HOST);
+        self == Self::ThroughProxy
+            || (target.is_none_or(is_own) && host.is_none_or(|host| host.to_str().is_ok_and(is_own)))
+    }
+
+    /// The host and port by which the client reached the gateway as a server, if it says so.
+    pub(crate) fn by<B>(self, request: &Request<B>) -> Option<Authority> {
+        let host = || request.headers().get(header::HOST).and_then(|host| authority(host.to_str().ok()?));
+        let target = request.uri().authority().and_then(|target| authority(target.as_str()));
+        target.or_else(host).filter(|_| self == Self::Directly)
     }
 }
 
-/// The name in a `Host`, without brackets, port and trailing dot.
-fn name(host: &str) -> Option<String> {
-    let authority: Authority = host.parse().ok().filter(|_| !host.contains('@'))?;
+/// The authority in a `Host`, which names no user.
+fn authority(host: &str) -> Option<Authority> {
+    host.parse().ok().filter(|_| !host.contains('@'))
+}
+
+/// Its name, without brackets, port and trailing dot.
+fn name(authority: &Authority) -> String {
     let name = authority.host();
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    Some(bare.trim_end_matches('.').to_owned())
+    bare.trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -143,6 +165,21 @@ mod tests {
             assert_eq!(how("GET", target), None, "{target}");
         }
         assert_eq!(how("CONNECT", "gateway.home:80"), None);
+    }
+
+    #[test]
+    fn over_tls_http2_asks_the_gateway_under_any_name() {
+        let asked = |version, target: &str, is_tls| {
+            let request = Request::builder().version(version).uri(target).body(()).expect("a request");
+            let met = Met { at: ([10, 0, 0, 1], 3129).into(), is_tls };
+            (addressed(&config(), &request, met), Addressed::Directly.is_own_name(&config(), &request))
+        };
+        let direct = Some(Addressed::Directly);
+        assert_eq!(asked(Version::HTTP_2, "https://other.example:3129/", true), (direct, false));
+        assert_eq!(asked(Version::HTTP_2, "https://gateway.home/me", true), (direct, true));
+        assert_eq!(asked(Version::HTTP_2, "https://other.example/", false), (None, false));
+        assert_eq!(asked(Version::HTTP_2, "http://other.example/", true), (None, false));
+        assert_eq!(asked(Version::HTTP_11, "https://other.example/", true), (None, false));
     }
 
     #[test]

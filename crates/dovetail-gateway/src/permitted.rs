@@ -1,8 +1,8 @@
 //! Decides whether a request may ask for its target.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-use http::{Method, Request};
+use http::{Method, Request, Version, header};
 use jiff::ZonedDateTime;
 
 use crate::{
@@ -27,6 +27,26 @@ pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) 
         return Err(Refusal::Port(wanted.port));
     }
     Ok(wanted)
+}
+
+/// Checks what holds for every request of a connection, whatever it asks for. Its client was admitted when it connected, but a
+/// reload may have changed who is.
+pub(crate) fn acceptable<B>(config: &Config, request: &Request<B>, client: IpAddr) -> Result<(), Refusal> {
+    if !config.access.clients.contains(client) {
+        return Err(Refusal::NotAClient(client));
+    }
+    let limits = &config.limits;
+    let headers = request.headers();
+    // Over HTTP/2 cookies may come in parts, which are forwarded as one field.
+    let cookies = headers.get_all(header::COOKIE).iter().count();
+    if headers.len() - cookies.saturating_sub(1) > limits.headers {
+        return Err(Refusal::HeaderTooLong { bytes: limits.header_bytes, fields: limits.headers });
+    }
+    // RFC 9112, section 3.2.
+    if request.version() == Version::HTTP_11 && !headers.contains_key(header::HOST) {
+        return Err(Refusal::BadRequest("it has no Host, which HTTP/1.1 requires"));
+    }
+    Ok(())
 }
 
 /// Checks that a request has not passed through here before.
@@ -75,6 +95,26 @@ mod tests {
         for others in ["1.1 other", "1.1 gw2", "1.1 other (gw)", "gw"] {
             assert_eq!(asked("GET", "http://a.example/", others), None, "{others}");
         }
+    }
+
+    #[test]
+    fn what_every_request_needs() {
+        let config = Config::parse(&format!("{TEXT}[limits]\nheaders = 8\n")).expect("a configuration");
+        let of = |version, names: &[&'static str], client: [u8; 4]| {
+            let mut request = Request::builder().version(version);
+            for name in names {
+                request = request.header(*name, "x");
+            }
+            acceptable(&config, &request.body(()).expect("a request"), client.into()).err()
+        };
+        let client = [10, 0, 0, 1];
+        assert_eq!(of(Version::HTTP_11, &["host"], client), None);
+        assert!(matches!(of(Version::HTTP_11, &[], client), Some(Refusal::BadRequest(_))));
+        assert_eq!([of(Version::HTTP_10, &[], client), of(Version::HTTP_2, &[], client)], [None, None]);
+        assert!(matches!(of(Version::HTTP_11, &["host"], [11, 0, 0, 1]), Some(Refusal::NotAClient(_))));
+        assert_eq!(of(Version::HTTP_2, &["a"; 8], client), None);
+        assert!(matches!(of(Version::HTTP_2, &["a"; 9], client), Some(Refusal::HeaderTooLong { fields: 8, .. })));
+        assert_eq!(of(Version::HTTP_2, &[&["cookie"; 20][..], &["a"; 7]].concat(), client), None, "parts of one field");
     }
 
     #[test]

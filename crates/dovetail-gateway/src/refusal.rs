@@ -76,6 +76,11 @@ pub(crate) enum Refusal {
         "The parent proxy '{0}' asks for a user and a password that this gateway does not have. Tell its operator."
     )]
     ParentAsks(Arc<str>),
+    #[error(
+        "'{0}' demands a proxy's password (407), which only a proxy may do: it has been asked for none, and yours is not for it. \
+         Tell its operator."
+    )]
+    ServerAsks(Arc<str>),
     #[error("The parent proxy '{parent}' did not connect to '{host}': it answered with status {status}.")]
     ParentStatus { parent: Arc<str>, host: Arc<str>, status: u16 },
     #[error(
@@ -108,7 +113,7 @@ impl Refusal {
                 .ok()
                 .filter(|_| (400..600).contains(status))
                 .unwrap_or(StatusCode::BAD_GATEWAY),
-            Self::Parent { .. } | Self::ParentAsks(_) => StatusCode::BAD_GATEWAY,
+            Self::Parent { .. } | Self::ParentAsks(_) | Self::ServerAsks(_) => StatusCode::BAD_GATEWAY,
             Self::ParentTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::OwnName(_) => StatusCode::FORBIDDEN,
             Self::NotAClient(_) | Self::ConnectPort(_) | Self::Port(_) | Self::Destination { .. } => {
@@ -137,6 +142,7 @@ impl Refusal {
             Self::HeaderTooLong { .. } | Self::Body(_) | Self::BodyTimeout => "http_request_error",
             Self::Destination { .. } => "destination_ip_prohibited",
             Self::Parent { .. } | Self::ParentAsks(_) | Self::ParentStatus { .. } => "destination_unavailable",
+            Self::ServerAsks(_) => "http_protocol_error",
             Self::ParentTimeout(_) => "connection_timeout",
             Self::OwnName(_) => "destination_ip_prohibited",
             Self::Loop => "proxy_loop_detected",
@@ -299,6 +305,7 @@ mod tests {
             (Refusal::Loop, 508, "proxy_loop_detected", "loop"),
             (Refusal::NoName { host: host.clone(), why: why() }, 502, "dns_error", "&lt;why&gt;"),
             (Refusal::NameTimeout(host.clone()), 504, "dns_timeout", "&lt;host&gt;"),
+            (Refusal::ServerAsks(host.clone()), 502, "http_protocol_error", "&lt;host&gt;' demands"),
             (Refusal::Connect { host: host.clone(), why: why() }, 502, "connection_refused", "&lt;why&gt;"),
             (Refusal::ConnectTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
             (Refusal::BrokeOff { host: host.clone(), why: why() }, 502, "connection_terminated", "&lt;why&gt;"),

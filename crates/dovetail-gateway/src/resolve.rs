@@ -10,7 +10,7 @@ use hickory_resolver::{
     TokioResolver,
     config::{NameServerConfig, ResolverConfig},
     net::{DnsError, NetError, runtime::TokioRuntimeProvider},
-    proto::op::ResponseCode,
+    proto::{op::ResponseCode, rr::Name},
 };
 use tokio::time::timeout;
 
@@ -49,9 +49,9 @@ impl Names {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![address.to_canonical()]);
         }
-        let found = timeout(within, self.resolver.lookup_ip(format!("{host}.")))
-            .await
-            .map_err(|_| Refusal::NameTimeout(Arc::clone(host)))?;
+        let name = name(host).ok_or_else(|| Refusal::NoName { host: Arc::clone(host), why: NO_DNS_NAME.into() })?;
+        let found =
+            timeout(within, self.resolver.lookup_ip(name)).await.map_err(|_| Refusal::NameTimeout(Arc::clone(host)))?;
         let found = found.map_err(|error| match error {
             NetError::Timeout => Refusal::NameTimeout(Arc::clone(host)),
             error => Refusal::NoName { host: Arc::clone(host), why: in_words(&error) },
@@ -65,6 +65,13 @@ impl Names {
 }
 
 const NO_ADDRESS: &str = "the name exists but has no address";
+const NO_DNS_NAME: &str =
+    "the DNS cannot have such a name: each part between dots has 1 to 63 characters, and all have 253";
+
+/// The name to query. As text, hickory would refuse what only internationalised names must not have, such as `a_b`.
+fn name(host: &str) -> Option<Name> {
+    Name::from_labels(host.split('.').map(str::as_bytes)).ok()
+}
 
 /// Describes the failure, as the end of a sentence.
 fn in_words(error: &NetError) -> String {
@@ -95,6 +102,29 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn a_name_is_queried_as_it_is_written_if_the_dns_can_have_it() {
+        let longest = "a".repeat(63);
+        for host in ["example", "a_b.test", "my_bucket.s3.amazonaws.test", "-a.test", "a-.test", "xn--.test", &longest]
+        {
+            let name = name(host).expect("a name");
+            let labels: Vec<_> = name.iter().collect();
+            assert_eq!((labels.join(&b'.'), name.is_fqdn()), (host.as_bytes().to_vec(), true));
+        }
+        let long = vec!["a".repeat(62); 5].join(".");
+        for host in ["", ".test", "a..test", &*format!("{longest}a.test"), &long] {
+            assert_eq!(name(host), None, "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn no_name_server_is_blamed_for_what_is_no_name() {
+        // Nothing listens there.
+        let names = Names::new(&[([127, 9, 9, 9], 9).into()]).expect("name servers");
+        let refusal = names.find(&"a..test".into(), Duration::from_secs(1)).await.expect_err("no name");
+        assert!(refusal.to_string().contains("the DNS cannot have such a name"), "{refusal}");
+    }
 
     #[test]
     fn what_happened_is_said_in_words() {

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, io, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
 
-use http::HeaderMap;
+use http::{HeaderMap, Version};
 use tokio::time::timeout;
 use tracing::debug;
 
@@ -33,14 +33,14 @@ pub(crate) struct Servers {
     room: Rc<Room>,
     counters: Rc<Counters>,
     round_trips: Rc<RoundTrips>,
-    unreached: Unreached,
+    unreached: Rc<Unreached>,
 }
 
 impl Servers {
     pub(crate) fn new(
         settings: &Rc<Settings>,
         (destinations, room): (&Rc<Destinations>, &Rc<Room>),
-        counters: &Rc<Counters>,
+        (counters, unreached): (&Rc<Counters>, &Rc<Unreached>),
         round_trips: &Rc<RoundTrips>,
     ) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Servers {
             room: Rc::clone(room),
             counters: Rc::clone(counters),
             round_trips: Rc::clone(round_trips),
-            unreached: Unreached::default(),
+            unreached: Rc::clone(unreached),
         }
     }
 
@@ -64,7 +64,7 @@ impl Servers {
             let asked = asked_for(&config, wanted, named)?;
             for asked in [wanted, &asked] {
                 if let Ok(address) = asked.host.parse() {
-                    self.destinations.check(&asked.host, address)?;
+                    self.destinations.check(&asked.host, (address, asked.port))?;
                 } else if !is_resolvable(&asked.host) {
                     return Err(Refusal::OwnName(Arc::clone(&asked.host)));
                 }
@@ -100,11 +100,13 @@ impl Servers {
                 Ok(reached) => return Ok((reached, way)),
                 Err(refusal) => failed = refusal,
             }
-            if let Some(parent) = way.parent() {
-                debug!("{failed}");
-                self.unreached.note(parent);
-            }
             ways.pop_front();
+            // Without room here, the parent has not been tried.
+            if let Some(parent) = way.parent().filter(|_| failed != Refusal::Full) {
+                debug!("{failed}");
+                let next = ways.front().map(|(way, _)| way);
+                self.unreached.note(parent, &failed, next);
+            }
         }
         Err(failed)
     }
@@ -162,7 +164,7 @@ impl Servers {
         line: &mut Line,
         parent: &Parent,
         wanted: &Wanted,
-        passed: &HeaderMap,
+        passed: (&HeaderMap, Version),
     ) -> Result<(), Refusal> {
         let request = message::connect(&self.settings, parent, wanted, passed);
         let within = self.settings.config().timeouts.response;
@@ -192,7 +194,7 @@ impl Servers {
         if !self.room.is_there() {
             return Err(Refusal::Full);
         }
-        self.destinations.addresses(&wanted.host).await
+        self.destinations.addresses(&wanted.host, wanted.port).await
     }
 
     /// Connects to one of these addresses.

@@ -10,22 +10,29 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
+use jiff::Timestamp;
 use tokio::net::TcpStream;
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
-        ServerConfig,
+        CertificateError, Error, RootCertStore, ServerConfig,
+        client::verify_server_cert_signed_by_trust_anchor,
         crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+        pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject},
+        server::ParsedCertificate,
     },
 };
+use tracing::warn;
 
 use crate::{client::Connection, config::ProxyTls, error::GatewayError};
 
 /// Maximum length of a certificate chain or a key.
 const MOST_BYTES: u64 = 1 << 20;
+/// A certificate that ends within this time should have been renewed: Let's Encrypt's are after 60 of their 90 days.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// Accepts TLS connections, if configured.
 #[derive(Default)]
@@ -78,6 +85,7 @@ fn acceptor(config: &ProxyTls) -> Result<TlsAcceptor, GatewayError> {
             "there is no certificate in it: it should begin with -----BEGIN CERTIFICATE-----".into(),
         ));
     }
+    let first = chain[0].clone();
     let text = read(at_key, true).map_err(|why| failed(at_key, why))?;
     let key = PrivateKeyDer::from_pem_slice(&text)
         .map_err(|error| failed(at_key, format!("there is no private key in it that can be read: {error}")))?;
@@ -89,7 +97,43 @@ fn acceptor(config: &ProxyTls) -> Result<TlsAcceptor, GatewayError> {
         .with_single_cert(chain, key)
         .map_err(|error| failed(at_key, format!("it does not go with {}: {error}", at_certificate.display())))?;
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    if let Some(why) = untimely(&first, UnixTime::now()) {
+        warn!("proxy.tls: {}: {why}", at_certificate.display());
+    }
     Ok(TlsAcceptor::from(Arc::new(server)))
+}
+
+/// What is wrong with the period in which a certificate is valid, if anything.
+fn untimely(certificate: &CertificateDer<'_>, now: UnixTime) -> Option<String> {
+    let date = |time: UnixTime| {
+        let at = i64::try_from(time.as_secs()).ok().and_then(|at| Timestamp::from_second(at).ok());
+        at.map_or_else(|| "an unknown time".into(), |at| at.to_string())
+    };
+    match at(certificate, now) {
+        Some(CertificateError::ExpiredContext { not_after, .. }) => {
+            Some(format!("the certificate ended at {}, so clients refuse it: renew it and reload", date(not_after)))
+        }
+        Some(CertificateError::NotValidYetContext { not_before, .. }) => Some(format!(
+            "the certificate begins only at {}, so clients refuse it: use another one, or correct this machine's clock",
+            date(not_before)
+        )),
+        _ => match at(certificate, UnixTime::since_unix_epoch(Duration::from_secs(now.as_secs()) + SOON)) {
+            Some(CertificateError::ExpiredContext { not_after, .. }) => {
+                Some(format!("the certificate ends at {}: renew it and reload, or clients refuse it", date(not_after)))
+            }
+            _ => None,
+        },
+    }
+}
+
+/// Why a certificate is not accepted at a time. Of all reasons, its period is checked first, so nothing need be trusted.
+fn at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
+    let parsed = ParsedCertificate::try_from(certificate).ok()?;
+    let algorithms = ring::default_provider().signature_verification_algorithms.all;
+    match verify_server_cert_signed_by_trust_anchor(&parsed, &RootCertStore::empty(), &[], time, algorithms) {
+        Err(Error::InvalidCertificate(error)) => Some(error),
+        _ => None,
+    }
 }
 
 /// A file's contents; a secret one must be accessible to its owner and group only.
@@ -105,4 +149,69 @@ fn read(path: &Path, is_secret: bool) -> Result<Vec<u8>, String> {
         return Err(format!("it is longer than {MOST_BYTES} bytes"));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds from 1 January 2026.
+    const BEGINS_S: u64 = 1_767_225_600;
+    const DAY_S: u64 = 86_400;
+
+    #[test]
+    fn a_certificate_that_clients_refuse_or_soon_will_is_warned_of() {
+        let mut names = rcgen::CertificateParams::new(["gateway.test".to_owned()]).expect("names");
+        (names.not_before, names.not_after) = (rcgen::date_time_ymd(2026, 1, 1), rcgen::date_time_ymd(2026, 4, 1));
+        let key = rcgen::KeyPair::generate().expect("a key");
+        // Neither signed by itself nor by anyone known.
+        let issuer =
+            rcgen::Issuer::new(rcgen::CertificateParams::default(), rcgen::KeyPair::generate().expect("a key"));
+        let made = names.signed_by(&key, &issuer).expect("a certificate");
+        let says =
+            |day: u64| untimely(made.der(), UnixTime::since_unix_epoch(Duration::from_secs(BEGINS_S + day * DAY_S)));
+        for day in [0, 1, 75] {
+            assert_eq!(says(day), None, "day {day}");
+        }
+        for (day, text) in [(77, "ends at 2026-04-01T00:00:00Z: renew"), (91, "ended at 2026-04-01T00:00:00Z, so")] {
+            let said = says(day).expect("a warning");
+            assert!(said.contains(text), "{said}");
+        }
+        let early = untimely(made.der(), UnixTime::since_unix_epoch(Duration::from_secs(BEGINS_S - DAY_S)));
+        assert!(early.is_some_and(|said| said.contains("begins only at 2026-01-01T00:00:00Z")));
+        assert_eq!(untimely(&CertificateDer::from(vec![0; 9]), UnixTime::now()), None, "no certificate");
+    }
+
+    /// What is logged while this runs.
+    fn logged(run: impl FnOnce()) -> String {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let subscriber = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(writer)).finish();
+        tracing::subscriber::with_default(subscriber, run);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("text");
+        text
+    }
+
+    #[test]
+    fn a_start_and_a_reload_warn() {
+        let mut names = rcgen::CertificateParams::new(["gateway.test".to_owned()]).expect("names");
+        names.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let folder = std::env::temp_dir().join(format!("dovetail-untimely-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let at = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).expect("a file");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+            path
+        };
+        let certificate = at("certificate.pem", names.self_signed(&key).expect("a certificate").pem());
+        let config = ProxyTls { listen: Vec::new(), certificate, key: at("key.pem", key.serialize_pem()) };
+        let said = logged(|| {
+            let tls = Tls::read(Some(&config)).expect("files");
+            tls.reload(Some(&config)).expect("files");
+        });
+        std::fs::remove_dir_all(folder).expect("the folder");
+        assert_eq!(said.matches("the certificate ended at 2020-01-01T00:00:00Z").count(), 2, "{said}");
+    }
 }

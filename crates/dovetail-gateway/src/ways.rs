@@ -13,6 +13,7 @@ use std::{
 };
 
 use http::{HeaderMap, header, uri::Authority};
+use tracing::{info, warn};
 
 use crate::{
     config::{Config, Parent},
@@ -40,23 +41,52 @@ impl Way {
     }
 }
 
-/// Parents that could not be reached recently.
+/// Parents that could not be reached when they were last tried, and when that was.
 #[derive(Debug, Default)]
 pub(crate) struct Unreached(RefCell<HashMap<Arc<str>, Instant>>);
 
 impl Unreached {
-    /// Records that a parent could not be reached.
-    pub(crate) fn note(&self, parent: &Parent) {
-        self.0.borrow_mut().insert(Arc::clone(&parent.name), Instant::now());
+    /// Records that a parent could not be reached, and logs it unless that is known. `next` is the way that the request goes
+    /// instead, if there is one.
+    pub(crate) fn note(&self, parent: &Parent, why: &Refusal, next: Option<&Way>) {
+        let known = self.0.borrow_mut().insert(Arc::clone(&parent.name), Instant::now());
+        if known.is_none() {
+            warn!("parent proxy {}: {}: {} until it is reached again", parent.name, reason(why), goes(next));
+        }
     }
 
     /// Records that a parent could be reached.
     pub(crate) fn forget(&self, parent: &Parent) {
-        self.0.borrow_mut().remove(&parent.name);
+        if self.0.borrow_mut().remove(&parent.name).is_some() {
+            info!("parent proxy {}: it is reached again", parent.name);
+        }
+    }
+
+    /// Whether a parent could be reached when it was last tried, or has not been tried.
+    pub(crate) fn is_up(&self, parent: &Parent) -> bool {
+        !self.0.borrow().contains_key(&parent.name)
     }
 
     fn is_left_out(&self, parent: &Parent) -> bool {
         self.0.borrow().get(&parent.name).is_some_and(|at| at.elapsed() < LEFT_OUT)
+    }
+}
+
+/// Why a parent could not be reached.
+fn reason(why: &Refusal) -> String {
+    match why {
+        Refusal::Parent { why, .. } => why.clone(),
+        Refusal::ParentTimeout(_) => "it did not accept a connection in time".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Where requests go for which a parent could not be reached.
+fn goes(next: Option<&Way>) -> String {
+    match next {
+        Some(Way::By(other)) => format!("its requests go to the parent proxy {}", other.name),
+        Some(Way::Direct) => "its requests go directly to their servers".into(),
+        None => "its requests fail".into(),
     }
 }
 
@@ -130,10 +160,13 @@ mod tests {
         assert_eq!(names(&only, &unreached, "x.org"), ["a"]);
         assert_eq!(names(&only, &unreached, "x.near.example"), ["b"]);
         assert_eq!(names(&settings, &unreached, "x.example"), ["a", "b", "-"]);
-        unreached.note(&settings.config().parents[0]);
+        let (config, timeout) = (settings.config(), Refusal::ParentTimeout("a".into()));
+        unreached.note(&config.parents[0], &timeout, None);
+        assert_eq!([0, 1].map(|at| unreached.is_up(&config.parents[at])), [false, true]);
         assert_eq!(names(&settings, &unreached, "x.example"), ["b", "-", "a"]);
         assert_eq!(names(&only, &unreached, "x.org"), ["a"], "there is no other");
-        unreached.forget(&settings.config().parents[0]);
+        unreached.forget(&config.parents[0]);
+        assert!(unreached.is_up(&config.parents[0]));
         assert_eq!(names(&settings, &unreached, "x.org"), ["a", "-"]);
     }
 }

@@ -37,6 +37,14 @@ impl Who {
         Self::Towards(Arc::new(self.clone()), class)
     }
 
+    /// The user, whatever the hosts of the requests.
+    pub(crate) fn user(&self) -> &Self {
+        match self {
+            Self::Towards(who, _) => who.user(),
+            who => who,
+        }
+    }
+
     /// The user who authenticated with this name.
     pub(crate) fn named(config: &Config, name: &Arc<str>) -> Self {
         match config.groups.of_user(name) {

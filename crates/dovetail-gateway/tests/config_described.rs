@@ -12,6 +12,9 @@ fn sound(downlink: &str, access: &str, rest: &str) -> String {
     with(&format!("probe = \"10.99.0.1\"\n{downlink}"), access, &format!("{rest}\n[admin]"))
 }
 
+const QUOTA: &str = "[store]\npath = \"/s\"\n[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n";
+const HOSTS: &str = "[[class]]\nname = \"updates\"\nhosts = \"a.example\"";
+
 fn warnings(text: &str) -> Vec<String> {
     Config::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings()
 }
@@ -19,6 +22,9 @@ fn warnings(text: &str) -> Vec<String> {
 #[test]
 fn nothing_is_said_against_what_is_sound() {
     assert_eq!(warnings(&sound("", "", "")), Vec::<String>::new());
+    // Half of all addresses, and a quota for a class of users beside one of hosts.
+    assert_eq!(warnings(&sound("", "", "").replace("10.0.0.0/8", "0.0.0.0/1")), Vec::<String>::new());
+    assert_eq!(warnings(&sound("", "", &format!("{QUOTA}classes = \"default\"\n{HOSTS}"))), Vec::<String>::new());
     // A class with a part of the clients, with more than the clients, and with all of them.
     for clients in ["10.1.0.0/16", "0.0.0.0/0", "10.0.0.0/8"] {
         let class = format!("[[class]]\nname = \"a\"\nclients = \"{clients}\"");
@@ -36,6 +42,10 @@ fn what_may_be_a_mistake_is_named() {
             &["0.0.0.0:3128 listens on all of this machine's addresses: also on the downlink's"][..],
         ),
         (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for every IPv4 address"]),
+        (
+            open.replace("\"0.0.0.0/0\"", "\"128.0.0.0/1\", \"0.0.0.0/2\", \"64.0.0.0/2\""),
+            &["access.clients has 0.0.0.0/0: an open proxy for every IPv4 address"],
+        ),
         (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for every IPv6 address"]),
         (
             sound("", "passwords = \"p\"", ""),
@@ -47,6 +57,25 @@ fn what_may_be_a_mistake_is_named() {
                 "passwords cross the network in clear: anyone who can listen on the users' side can read them",
                 "clients of redirect and tproxy do not know of the proxy, so they cannot authenticate and are refused",
             ],
+        ),
+        (
+            sound("", "", "[proxy.tls]\nlisten = \"10.0.0.1:3129\"\ncertificate = \"c\"\nkey = \"k\""),
+            &[
+                "there is no pac.proxy: over TLS the PAC file names the host that it was requested from, which may be an \
+                 address that the certificate lacks: set it, such as pac.proxy = \"https://gateway.example.org:3129\"",
+            ],
+        ),
+        (
+            sound("", "", &format!("{QUOTA}classes = [\"updates\", \"default\"]\n{HOSTS}")),
+            &[
+                "quota q: what users get from the hosts of class updates counts for the users' own classes: list those in \
+                 quota.classes",
+            ],
+        ),
+        (
+            sound("", "", &format!("{QUOTA}beyond = {{ weight = 0.1 }}\n{HOSTS}")),
+            &["quota q: requests to hosts of class updates keep the weight of that class, also beyond the quota: use \
+                 beyond = \"refuse\", or give the class a small weight or a rate"],
         ),
         (sound("", "", "").replace("10.99.0.1", "off"), &["downlink.probe is off: the far queue is not measured"]),
         (

@@ -357,6 +357,10 @@ fn limits_and_timeouts() {
             section("limits", "header_bytes = \"big\""),
             r#", line 6: limits.header_bytes: "big" is not a size such as "16kB""#,
         ),
+        (
+            section("limits", "header_bytes = \"5TB\""),
+            r#", line 6: limits.header_bytes: "5TB": unknown unit: use one of B kB KiB MB MiB GB GiB; write a size such as "16kB""#,
+        ),
         (section("limits", "headers = 15"), ", line 6: limits.headers: 15 is not a whole number from 16 to 1000"),
         (
             section("limits", "headers = \"100\""),

@@ -365,6 +365,36 @@ fn another_process_takes_over_and_no_request_fails() {
     assert!(is_ok(&answer(ask(proxy, &format!("http://{origin}/")))));
 }
 
+#[test]
+fn after_a_takeover_what_is_in_flight_has_as_long_as_it_takes_until_a_signal() {
+    let proxy = free();
+    let text = config(proxy, "[timeouts]\ndrain = \"100ms\"");
+    let (origin, told, lets) = origin();
+    let ask_held = || {
+        let held = ask(proxy, &format!("http://{origin}/held"));
+        told.recv_timeout(LONG).unwrap();
+        held
+    };
+    let mut first = Start::default().listening(&text);
+    let held = ask_held();
+    let mut second = Start { takes_over: true, ..Start::default() }.listening(&text);
+    first.says("another process took over");
+    // Several times as long as a signal would leave it.
+    thread::sleep(Duration::from_millis(600));
+    assert!(first.child.try_wait().unwrap().is_none(), "it cut what was in flight");
+    lets.send(()).unwrap();
+    assert!(is_ok(&answer(held)));
+    assert!(first.ended().success(), "{}", first.said());
+    // A signal sets the usual bound.
+    let held = ask_held();
+    until("there is no socket for it", || is_offered(proxy).then_some(()), String::new);
+    let _third = Start { takes_over: true, ..Start::default() }.listening(&text);
+    second.says("another process took over");
+    second.terminate();
+    assert!(second.ended().success(), "{}", second.said());
+    assert!(!is_ok(&answer(held)));
+}
+
 /// Whether a gateway listens for its successor. A connection accepted by one has the same name while it is open; only a
 /// listening socket has this flag (`__SO_ACCEPTCON` in proc_net_unix(5)).
 fn is_offered(address: SocketAddr) -> bool {
@@ -402,6 +432,65 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
     let mut gateway = start.with(&config(proxy, ""));
     assert!(!gateway.ended().success());
     gateway.says("another process listens there");
+}
+
+#[test]
+fn a_parent_that_fails_is_reported_once_and_so_is_its_return() {
+    let (origin, _told, _lets) = origin();
+    let (proxy, admin, up) = (free(), free(), free());
+    let with = |keys: &str| {
+        let parent = format!("[[parent]]\nname = \"up\"\naddress = \"{up}\"\n{keys}");
+        config(proxy, &format!("[admin]\nlisten = \"{admin}\"\n{parent}"))
+    };
+    let is_up = || {
+        let mut stream = connect(admin);
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n").unwrap();
+        let metrics = answer(stream);
+        let value = metrics.lines().find_map(|line| line.strip_prefix("dovetail_gateway_parent_up{parent=\"up\"} "));
+        value.unwrap_or_else(|| panic!("{metrics}")).parse::<u8>().unwrap()
+    };
+    let url = format!("http://{origin}/");
+    let gateway = Start::default().listening(&with("direct = true"));
+    assert_eq!(is_up(), 1);
+    for _ in 0..2 {
+        assert!(is_ok(&answer(ask(proxy, &url))));
+    }
+    gateway.says("parent proxy up: Connection refused");
+    gateway.says("its requests go directly to their servers until it is reached again");
+    assert_eq!(gateway.said().matches("parent proxy up").count(), 1, "{}", gateway.said());
+    until("it counts as reached", || (is_up() == 0).then_some(()), || gateway.said());
+    drop(gateway);
+    let gateway = Start::default().listening(&with(""));
+    for _ in 0..2 {
+        assert!(answer(ask(proxy, &url)).starts_with("HTTP/1.1 502 "));
+    }
+    gateway.says("its requests fail until it is reached again");
+    assert_eq!(gateway.said().matches("parent proxy up").count(), 1, "{}", gateway.said());
+    let listener = TcpListener::bind(up).unwrap();
+    let asked = ask(proxy, &url);
+    let (mut parent, _) = listener.accept().unwrap();
+    gateway.says("parent proxy up: it is reached again");
+    parent.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok").unwrap();
+    assert!(answer(asked).ends_with("ok"));
+    until("it does not count as reached", || (is_up() == 1).then_some(()), || gateway.said());
+}
+
+#[test]
+fn why_a_helper_cannot_examine_passwords_is_logged_once_in_a_while() {
+    let (proxy, script) = (free(), env::temp_dir().join(format!("dovetail-process-helper-{}", std::process::id())));
+    fs::write(&script, "while read -r line; do echo 'BH message=\"no \\\"LDAP\\\" here\"'; done").unwrap();
+    let helper = format!("helper = [\"/bin/sh\", \"{}\"]\n", script.display());
+    let gateway = Start::default().listening(&config(proxy, "").replace("[access]\n", &format!("[access]\n{helper}")));
+    for _ in 0..3 {
+        let mut stream = connect(proxy);
+        let head =
+            "GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic YTpi\r\nConnection: close";
+        write!(stream, "{head}\r\n\r\n").unwrap();
+        assert!(answer(stream).starts_with("HTTP/1.1 503 "));
+    }
+    gateway.says("cannot examine passwords (BH): no \\\"LDAP\\\" here: clients get 503");
+    assert_eq!(gateway.said().matches("(BH)").count(), 1, "{}", gateway.said());
+    fs::remove_file(script).unwrap();
 }
 
 /// A gateway with TLS and a certificate of its own that SIGHUP reloads.

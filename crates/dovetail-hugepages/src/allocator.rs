@@ -1,16 +1,16 @@
-//! The one place with `unsafe`: an allocator has no other way.
+//! The only `unsafe` code: implementing an allocator requires it.
 //!
-//! Every call goes to [`System`] with what it was given, and its answer comes back as it is, so that whatever [`System`]
-//! promises holds. Advice changes no byte of what it is about, nor who may use it.
+//! Every call is forwarded to [`System`] with its arguments, and the result is returned unchanged, so that whatever
+//! [`System`] guarantees holds. Advice changes neither the contents nor the owner of memory.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// What is as large has huge pages, in bytes: at least one of 2 MiB, wherever it begins.
+/// Minimum size of allocations with huge pages, in bytes: they contain at least one of 2 MiB, wherever they begin.
 pub const LEAST_BYTES: usize = 4 << 20;
 
-/// [`System`], with huge pages under what has [`LEAST_BYTES`] or more. One system call more for each such table. When it
-/// grows it is copied, and for that long there twice.
+/// [`System`], with huge pages for allocations of [`LEAST_BYTES`] or more. Costs one extra system call for each of them.
+/// Growing copies the allocation, and both copies exist meanwhile.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
 
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for HugePages {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(place, layout, bytes) };
         }
-        // The system would move pages, and huge ones come apart where they do not lie as before.
+        // The system would move pages, and huge ones break up unless their new alignment is the same.
         // SAFETY: the caller promises that `bytes` is within what a layout of this alignment may have.
         let moved = unsafe { self.alloc(Layout::from_size_align_unchecked(bytes, layout.align())) };
         if !moved.is_null() {
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for HugePages {
     }
 }
 
-/// The same place, whose pages may be huge if it is large.
+/// Returns `place`, after advising the kernel that its pages may be huge if it is large.
 fn advised(place: *mut u8, bytes: usize) -> *mut u8 {
     if bytes >= LEAST_BYTES && !place.is_null() {
         advise(place, bytes);
@@ -62,13 +62,13 @@ fn advised(place: *mut u8, bytes: usize) -> *mut u8 {
 fn advise(place: *mut u8, bytes: usize) {
     use rustix::mm::{Advice, madvise};
 
-    // Whole pages of it, of the largest that any Linux has as its small ones.
+    // Only whole pages, of the largest base page size of any Linux.
     const PAGE_BYTES: usize = 64 << 10;
     let before = place.align_offset(PAGE_BYTES);
     let whole = bytes.saturating_sub(before) / PAGE_BYTES * PAGE_BYTES;
     // SAFETY: these pages lie within what was just allocated, and this advice leaves their contents alone.
     let advised = unsafe { madvise(place.wrapping_add(before).cast(), whole, Advice::LinuxHugepage) };
-    // A kernel without huge pages says that it has none.
+    // A kernel without huge pages reports an error.
     advised.unwrap_or_default();
 }
 

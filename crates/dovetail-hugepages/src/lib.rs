@@ -1,16 +1,16 @@
 //! The system's allocator, with huge pages under large tables.
 //!
-//! A table of a million flows has tens of thousands of pages of 4 KiB, and a processor remembers where about two thousand are.
-//! So a visit at random costs a search for its page beside the line itself, and prefetches wait for it as well. With pages of
-//! 2 MiB there are tens. Most distributions give them to those who ask (`madvise` in
-//! `/sys/kernel/mm/transparent_hugepage/enabled`), and [`HugePages`] asks: it hands everything on to the system's allocator and,
-//! of what is large, tells the kernel with `madvise(2)` that pages there may be huge.
+//! A table of a million flows has tens of thousands of pages of 4 KiB, but a processor's TLB has entries for about two
+//! thousand. So a random access costs a page walk in addition to the cache line itself, and prefetches wait for it as well.
+//! With pages of 2 MiB there are tens. Most distributions provide them on request (`madvise` in
+//! `/sys/kernel/mm/transparent_hugepage/enabled`), and [`HugePages`] requests them: it forwards everything to the system's
+//! allocator and, for large allocations, tells the kernel with `madvise(2)` that their pages may be huge.
 //!
-//! A table that grows is copied, because huge pages come apart where the system's `realloc` moves them: for a moment both are
-//! resident. The end of a table may make up to 2 MiB more of it resident than has been written. Where the kernel has no huge pages, or none free, nothing changes; nor does it on
-//! other systems than Linux.
+//! A table that grows is copied, because huge pages break up where the system's `realloc` moves them: for a moment both
+//! copies are resident. The end of a table may make up to 2 MiB more of it resident than has been written. If the kernel
+//! has no huge pages, or none free, nothing changes; nor does it on systems other than Linux.
 //!
-//! For programs, not libraries: a program has one allocator.
+//! For programs, not libraries: a program has only one allocator.
 //!
 //! ```
 //! #[global_allocator]

@@ -1,19 +1,19 @@
-//! What a packet asks of each resource.
+//! A packet's demand for each resource.
 
 use core::fmt;
 
 use crate::Nanos;
 
-/// The largest number of resources a pipeline may have.
+/// The maximum number of resources in a pipeline.
 ///
-/// A packet's demand is held inline, so that no packet allocates; eight covers CPU, memory bandwidth, PCIe,
-/// accelerator and links of the boxes that the literature describes.
+/// A packet's demand is stored inline, so that no packet allocates; eight covers CPU, memory bandwidth, PCIe, accelerator and
+/// links of the boxes described in the literature.
 pub const MAX_RESOURCES: usize = 8;
 
-/// Processing time of one packet on each of `m` resources, in pipeline order; `1 <= m <=` [`MAX_RESOURCES`].
+/// The processing time of one packet on each of `m` resources, in pipeline order; `1 <= m <=` [`MAX_RESOURCES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    // A whole word: copying the struct loads one, and a load over a narrower store has to wait for it.
+    // A whole word: copying the struct loads a word, which would stall on a narrower store.
     len: usize,
     time: [Nanos; MAX_RESOURCES],
 }
@@ -45,25 +45,25 @@ impl Demand {
         Self::short(2, [first, second])
     }
 
-    /// A demand of the first `len` of these times, 1 or 2; the second is 0 where there is none.
+    /// A demand of the first `len` of these times, 1 or 2; the second must be 0 if it is not used.
     #[inline(always)]
     pub(crate) const fn short(len: usize, [first, second]: [Nanos; 2]) -> Self {
         let none = Nanos::ZERO;
         Self { len, time: [first, second, none, none, none, none, none, none] }
     }
 
-    /// The first two times, the second 0 where there is one only.
+    /// The first two times; the second is 0 for a single resource.
     #[inline(always)]
     pub(crate) const fn first_two(&self) -> [Nanos; 2] {
         [self.time[0], self.time[1]]
     }
 
-    /// A demand of `times`, of which there are 1 to [`MAX_RESOURCES`].
+    /// A demand of `times`, of which there must be 1 to [`MAX_RESOURCES`].
     #[inline(always)]
     pub(crate) fn copied(times: &[Nanos]) -> Self {
         let mut demand = Self { len: times.len(), time: [Nanos::ZERO; MAX_RESOURCES] };
-        // Most pipelines are short. Copying a known number of times is no call, and two at once are stored as they will
-        // be loaded: a load that spans two stores waits until both have left the store buffer.
+        // Most pipelines are short. Copying a constant number of times compiles to no call, and two at once are stored as they
+        // will be loaded: a load that spans two stores stalls until both have left the store buffer.
         match times.len() {
             1 => demand.time[0] = times[0],
             2 => demand.time[..2].copy_from_slice(&times[..2]),
@@ -72,14 +72,14 @@ impl Demand {
         demand
     }
 
-    /// The times, one a resource, in pipeline order.
+    /// The times, one per resource, in pipeline order.
     #[inline]
     #[must_use]
     pub fn times(&self) -> &[Nanos] {
         &self.time[..self.len]
     }
 
-    /// How many times.
+    /// The number of resources.
     #[inline(always)]
     pub(crate) const fn resources(&self) -> usize {
         self.len
@@ -89,7 +89,7 @@ impl Demand {
     #[inline]
     #[must_use]
     pub fn dominant(&self) -> Nanos {
-        // Times that a demand does not have are 0.
+        // Unused entries are 0.
         if self.len <= 2 { self.time[0].max(self.time[1]) } else { dominant(self.times()) }
     }
 
@@ -101,7 +101,7 @@ impl Demand {
     }
 }
 
-/// The largest of `times`; zero for none.
+/// The largest of `times`; zero if empty.
 #[inline]
 #[must_use]
 pub(crate) fn dominant(times: &[Nanos]) -> Nanos {
@@ -114,10 +114,10 @@ impl fmt::Debug for Demand {
     }
 }
 
-/// A demand over no resource, or over more than [`MAX_RESOURCES`].
+/// The demand has no resources, or more than [`MAX_RESOURCES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DemandError {
-    /// How many resources were given.
+    /// The number of resources given.
     pub resources: usize,
 }
 

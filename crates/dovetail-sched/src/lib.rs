@@ -2,24 +2,24 @@
 //!
 //! # The model
 //!
-//! A *packet* belongs to a *flow* and crosses the resources `1..=m` in a fixed order: CPU, then link, say. It occupies
-//! each for a known time, its [`Demand`]. A *scheduler* holds the packets that wait for the first resource, one
-//! first-in-first-out queue a flow, and decides whose head-of-line packet goes next. Packets of a flow are never
+//! A *packet* belongs to a *flow* and crosses the resources `1..=m` in a fixed order, such as CPU, then link. It occupies each
+//! for a known time, its [`Demand`]. A *scheduler* holds the packets that wait for the first resource, in one
+//! first-in-first-out queue per flow, and decides which flow's head-of-line packet goes next. Packets of a flow are never
 //! reordered.
 //!
-//! Nothing here performs I/O, reads a clock or draws a random number: time is an argument. The program that owns the
-//! resources (a simulator, a middlebox, a router) is the *environment*, and drives a scheduler in four calls:
+//! Nothing here performs I/O, reads a clock or draws a random number: time is an argument. The program that owns the resources
+//! (a simulator, a middlebox, a router) is the *environment*, and drives a scheduler with four calls:
 //!
 //! 1. [`Scheduler::enqueue`] when a packet arrives;
-//! 2. [`Scheduler::dequeue`] whenever the first resource could take a packet. The answer `None` with packets waiting
-//!    means that the policy holds them back on purpose: ask again at [`Scheduler::poll_at`], or after the next
-//!    feedback or arrival, whichever is first;
-//! 3. [`Scheduler::feedback`] when a packet starts or finishes on a resource, for the events that
-//!    [`Scheduler::interest`] names, and when one leaves the pipeline early ([`Stage::Dropped`], [`Stage::Aborted`]);
-//! 4. [`Scheduler::poll_evicted`] after an `enqueue` whose answer says that others were [evicted](Admission::evicted), also
-//!    when the packet itself was refused.
+//! 2. [`Scheduler::dequeue`] whenever the first resource can take a packet. If it returns `None` while packets are queued, the
+//!    policy holds them back on purpose: call it again at [`Scheduler::poll_at`], or after the next feedback or arrival,
+//!    whichever comes first;
+//! 3. [`Scheduler::feedback`] when a packet starts or finishes on a resource, for the events that [`Scheduler::interest`]
+//!    names, and when one leaves the pipeline early ([`Stage::Dropped`], [`Stage::Aborted`]);
+//! 4. [`Scheduler::poll_evicted`] after an `enqueue` that reports that others were [evicted](Admission::evicted), also if the
+//!    packet itself was refused.
 //!
-//! At one instant, feedback is given first, then arrivals, then the question who is next.
+//! Among events of one instant, report feedback first, then arrivals, and call `dequeue` last.
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -37,19 +37,19 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! # Where things are
+//! # Modules and types
 //!
-//! | module | what |
+//! | item | purpose |
 //! |---|---|
-//! | [`packet`] | the policies, a file each |
-//! | [`cost`] | what packets cost, where that has to be learnt, and who may reserve how much of a node |
-//! | [`fluid`] | the ideals that policies come close to, served in arbitrarily small pieces |
-//! | [`request`] | requests whose answers are the load: a model of its own, with its policies |
-//! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
+//! | [`packet`] | the policies, one file each |
+//! | [`cost`] | costs of packets that have to be learnt, and admission control |
+//! | [`fluid`] | the ideals that policies approximate, served in arbitrarily small pieces |
+//! | [`request`] | requests whose responses are the load: a model of its own, with its policies |
+//! | [`flow`] | flow table, per-flow queues, limits: shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
-//! | [`Scheduler`] | what an environment calls; [`Learning`] and [`LaterStages`] where a scheduler has them, [`Peekable`] around any |
-//! | [`Policy`] | what a policy implements: it only orders |
-//! | [`Queued`] | queues + policy = [`Scheduler`] |
+//! | [`Scheduler`] | the calls of an environment; [`Learning`] and [`LaterStages`] where available; [`Peekable`] adds a peek |
+//! | [`Policy`] | implemented by a policy: it only orders flows |
+//! | [`Queued`] | combines queues and a policy into a [`Scheduler`] |
 #![no_std]
 
 extern crate alloc;

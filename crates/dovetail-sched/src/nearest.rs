@@ -1,11 +1,12 @@
-//! Which name was meant.
+//! Suggestions for misspelt names.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// The name that `word` is most likely a slip for: one of `known` that is few changes away, a change being a letter that
-/// is missing, superfluous, wrong, or has changed places with its neighbour (Damerau 1964). At most one in three letters
-/// may be wrong; of names that are as near, the one that begins alike counts. O(letters² · names); words longer than any name by more than that cost nothing.
+/// The name that `word` most likely misspells: one of `known` that is few changes away, a change being a letter that is
+/// missing, superfluous, wrong, or transposed with its neighbour (Damerau 1964). At most one in three letters may be wrong; of
+/// equally near names, the one that begins alike is chosen. O(letters² · names); words longer than any name by more than that
+/// cost nothing.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
@@ -22,7 +23,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     candidates.min_by_key(|&(changes, begin, _)| (changes, begin)).map(|(.., name)| name)
 }
 
-/// How many changes make one of the other.
+/// The number of changes that turn one into the other.
 fn changes(a: &[char], b: &[char]) -> usize {
     // The last three rows of the usual table.
     let mut before: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a policy implements.
+//! The trait that a policy implements.
 
 use core::fmt;
 
@@ -8,52 +8,53 @@ use crate::{
     scheduler::{Feedback, Interest, Packet},
 };
 
-/// From which end of its flow's queue a packet was evicted.
+/// The end of its flow's queue from which a packet was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evicted {
-    /// The oldest packet went.
+    /// The oldest packet.
     Head,
-    /// The youngest packet went.
+    /// The youngest packet.
     Tail,
 }
 
-/// The order in which flows are served. Queues, limits, drops and weights are [`Queues`]' business; a policy is told
-/// of what happened to them and takes the packet that goes next.
+/// The order in which flows are served. [`Queues`] handles queues, limits, drops and weights; a policy is told what happened to
+/// them and takes the packet that goes next.
 ///
-/// Adding one is a file in [`packet`](crate::packet), a line in the [registry](crate::registry) and a page in the book.
+/// A new policy needs a file in [`packet`](crate::packet), an entry in the [registry](crate::registry) and a page in the book.
 pub trait Policy: fmt::Debug + Send {
     /// The feedback that the policy needs.
     fn interest(&self) -> Interest {
         Interest::NONE
     }
 
-    /// A packet of `flow` joined the tail of its queue at `now`.
+    /// A packet of `flow` was added to its queue at `now`.
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos);
 
-    /// Takes the next packet from its queue (by [`Queues::pop`]), with a note for its feedback. `None` holds all back.
+    /// Takes the next packet from its queue (by [`Queues::pop`]), with a ticket for its feedback. `None` holds all packets
+    /// back.
     ///
-    /// Not called while nothing waits.
+    /// Not called while nothing is queued.
     fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch>;
 
-    /// The waiting packet `lost` was evicted; `queues` no longer has it.
+    /// The queued packet `lost` was evicted; `queues` no longer has it.
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);
 
     /// A dispatched packet started or finished on a resource, or left the pipeline early.
     fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}
 
-    /// The flow that is served `ahead` packets after the next, where that is known already and the policy has asked for its
-    /// oldest packet to be loaded.
+    /// The flow that is served `ahead` packets after the next, if it is already known and the policy has prefetched its oldest
+    /// packet.
     fn upcoming(&self, _ahead: usize) -> Option<FlowId> {
         None
     }
 
-    /// When to ask again after [`dequeue`](Self::dequeue) held packets back.
+    /// When to call [`dequeue`](Self::dequeue) again after it held packets back.
     fn poll_at(&self) -> Option<Nanos> {
         None
     }
 
-    /// Whether [`dequeue`](Self::dequeue) lets a packet go at once that is the only one there is: no other is queued, and none
-    /// is in service. Constant over its life.
+    /// Whether [`dequeue`](Self::dequeue) immediately releases a packet that is the only one there is: no other is queued, and
+    /// none is in service. Constant over its life.
     fn lets_lone_pass(&self) -> bool {
         true
     }
@@ -63,32 +64,30 @@ pub trait Policy: fmt::Debug + Send {
         false
     }
 
-    /// The flow that loses its youngest packet when `arriving` finds the buffer full at `now`; its own flow or `None`
-    /// refuses `arriving`. Asked only of policies that have a [rule](Self::has_drop_rule).
+    /// The flow that loses its youngest packet when `arriving` finds the buffer full at `now`; its own flow or `None` refuses
+    /// `arriving`. Called only if the policy has a [rule](Self::has_drop_rule).
     fn victim(&self, _queues: &Queues, _arriving: &Packet, _now: Nanos) -> Option<FlowId> {
         None
     }
 
-    /// `flow` now has another weight than `old`; `queues` knows the new one.
+    /// The weight of `flow` has changed from `old`; `queues` has the new one.
     fn weight_changed(&mut self, _queues: &mut Queues, _flow: FlowId, _old: Weight) {}
 
-    /// The resource whose time it shares out, if it is one: flows then go by their weight on that one.
+    /// The resource whose time the policy shares, if it shares a single one: flows then have their weight on that one.
     fn resource(&self) -> Option<usize> {
         None
     }
 
-    /// `flow` has these weights on the resources, from the next packet on. Not called where [`resource`](Self::resource)
-    /// is one.
+    /// `flow` has these weights on the resources, from the next packet on. Not called if [`resource`](Self::resource) is set.
     fn resource_weights(&mut self, _queues: &mut Queues, _flow: FlowId, _weights: &[Weight]) {}
 
-    /// Takes on other knobs of the same policy at `now`; packets and their order so far stay.
+    /// Changes the policy's knobs at `now`; packets and their order so far stay.
     ///
-    /// # Errors
-    /// When the knobs are another policy's, one that is fixed has another value ([`Knobs::keeps`]), or a value is wrong.
+    /// # Errors If the knobs are another policy's, a fixed one has another value ([`Knobs::keeps`]), or a value is wrong.
     /// Nothing has changed then.
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError>;
 
-    /// `flow` is empty and its id will name another.
+    /// `flow` is empty, and its id will be reused.
     fn forget(&mut self, flow: FlowId);
 
     /// Reports the policy's own figures by name.

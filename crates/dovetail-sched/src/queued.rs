@@ -1,4 +1,4 @@
-//! Queues and a policy make a scheduler.
+//! Combines queues and a policy into a scheduler.
 
 use alloc::collections::VecDeque;
 
@@ -42,9 +42,9 @@ impl<P: Policy> Queued<P> {
         &self.policy
     }
 
-    /// Makes room for `packet`, or says why there is none.
+    /// Makes room for `packet`, or returns why there is none.
     fn make_room(&mut self, packet: &Packet, now: Nanos) -> Result<(), DropReason> {
-        // Nobody is evicted for what would not fit alone.
+        // A packet that would not fit alone evicts nothing.
         if let Some(full) = self.queues.too_long_for(packet) {
             return Err(match full {
                 Full::Flow => DropReason::FlowFull,

@@ -1,4 +1,4 @@
-//! Quantities with units: times, sizes and rates, and how they are written.
+//! Quantities with units (times, sizes and rates) and their notation.
 
 use alloc::string::String;
 use core::{
@@ -7,14 +7,14 @@ use core::{
     ops::{Add, AddAssign, Sub},
 };
 
-/// A time or a span of time, in whole nanoseconds. Sums and differences saturate: a hostile time stamp gives an absurd
-/// result, never a panic. In memory it is its number.
+/// A time or a span of time, in whole nanoseconds. Sums and differences saturate: a hostile time stamp gives an absurd result,
+/// never a panic. Represented in memory as the number itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time, or the start of the clock.
+    /// Zero, or the start of the clock.
     pub const ZERO: Self = Self(0);
     /// The end of time.
     pub const MAX: Self = Self(u64::MAX);
@@ -37,12 +37,12 @@ impl Nanos {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// The nearest whole nanosecond to `nanos`; negative and NaN give zero, too large the end of time.
+    /// Rounds `nanos` to a whole nanosecond; negative values and NaN give zero, values out of range [`MAX`](Self::MAX).
     #[inline]
     #[must_use]
     pub fn from_f64(nanos: f64) -> Self {
         let nanos = nanos + 0.5;
-        // Processors convert to signed numbers in one step, and nearly all times are among those.
+        // Processors convert to signed integers in one step, and nearly all times are in that range.
         Self(if nanos < (1u64 << 63) as f64 { (nanos as i64).max(0) as u64 } else { nanos as u64 })
     }
 
@@ -83,7 +83,7 @@ impl Nanos {
 }
 
 impl From<core::time::Duration> for Nanos {
-    /// The end of time for what is longer.
+    /// Longer spans give [`Nanos::MAX`].
     fn from(span: core::time::Duration) -> Self {
         Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -124,7 +124,7 @@ impl fmt::Debug for Nanos {
     }
 }
 
-/// In the largest unit that leaves a whole number: `100us`, `2s`, `1500ns`. Parses back to itself.
+/// In the largest unit that gives a whole number: `100us`, `2s`, `1500ns`. Parses back to itself.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (size, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
@@ -162,14 +162,14 @@ impl Rate {
     }
 }
 
-/// Why a quantity could not be read.
+/// Why a quantity cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitError {
     /// It does not start with a number.
     Number,
-    /// The unit is none of those that the quantity has.
+    /// The unit is not one of this quantity's units.
     Unit(&'static str),
-    /// Negative, zero where it may not be, or too large.
+    /// Negative, zero if not allowed, or too large.
     Range,
 }
 
@@ -185,7 +185,7 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-/// Reads a time: `100us`, `1.5ms`, `2s`, `300ns`, or `0`.
+/// Parses a time: `100us`, `1.5ms`, `2s`, `300ns`, or `0`.
 ///
 /// # Errors
 /// [`UnitError`] for anything else, and for times that are negative or over 2^63 ns.
@@ -193,10 +193,10 @@ pub fn parse_time(text: &str) -> Result<Nanos, UnitError> {
     parse_nanos(text).map(Nanos::from_f64)
 }
 
-/// Reads a time as [`parse_time`] does, in nanoseconds with their fraction: what a byte costs is often less than one.
+/// Parses a time like [`parse_time`], in nanoseconds with their fraction: the cost of a byte is often less than one.
 ///
 /// # Errors
-/// As [`parse_time`].
+/// Same as for [`parse_time`].
 pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit {
@@ -212,7 +212,7 @@ pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
     if (0.0..9.2e18).contains(&nanos) { Ok(nanos) } else { Err(UnitError::Range) }
 }
 
-/// Reads a size: `1500`, `1500B`, `20kB`, `64KiB`, `1MB`, `1MiB`, `1GB`.
+/// Parses a size: `1500`, `1500B`, `20kB`, `64KiB`, `1MB`, `1MiB`, `1GB`.
 ///
 /// # Errors
 /// [`UnitError`] for anything else, and for sizes that are negative or over 2^53 bytes.
@@ -232,7 +232,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     if (0.0..9e15).contains(&bytes) { Ok((bytes + 0.5) as u64) } else { Err(UnitError::Range) }
 }
 
-/// Reads a data rate: `400Mbps`, `400Mbit/s`, `2Gbps`, `64kbit/s`, `9600bps`.
+/// Parses a data rate: `400Mbps`, `400Mbit/s`, `2Gbps`, `64kbit/s`, `9600bps`.
 ///
 /// # Errors
 /// [`UnitError`] for anything else, zero and negative rates included.
@@ -260,7 +260,7 @@ pub fn clip(text: &str) -> String {
     clipped
 }
 
-/// A number and the unit behind it, as it is written.
+/// Splits a text into a number and the unit behind it.
 ///
 /// # Errors
 /// [`UnitError::Number`] when the text does not start with a number.

@@ -1,17 +1,17 @@
-//! Durations of which some have not ended.
+//! Durations, some of which have not ended.
 
 use crate::{Quantile, mean, quantile};
 
-/// A figure, and whether all that is known is that it is at least so much.
+/// A figure, and whether it is only a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// Whether it may be more, as something has not ended.
+    /// Whether the true figure may be larger, as something has not ended.
     pub is_lower_bound: bool,
 }
 
-/// Durations, all in one unit.
+/// Durations, all in the same unit.
 #[derive(Debug, Clone, Default)]
 pub struct Durations {
     ended: Vec<f64>,
@@ -19,7 +19,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// None yet.
+    /// Without durations.
     #[must_use]
     pub const fn new() -> Self {
         Self { ended: Vec::new(), not_ended: Vec::new() }
@@ -35,7 +35,7 @@ impl Durations {
         self.not_ended.push(so_far);
     }
 
-    /// The same in order, to take figures of.
+    /// Sorts the durations, so that figures can be computed.
     #[must_use]
     pub fn sorted(mut self) -> SortedDurations {
         self.ended.sort_by(f64::total_cmp);
@@ -47,11 +47,11 @@ impl Durations {
     }
 }
 
-/// Durations in order.
+/// Sorted durations.
 #[derive(Debug, Clone)]
 pub struct SortedDurations {
     ended: Vec<f64>,
-    // With what has not ended, as long as it has lasted.
+    // Including those that have not ended, each with its duration so far.
     all: Vec<f64>,
     not_ended: usize,
 }
@@ -63,34 +63,34 @@ impl SortedDurations {
         self.all.len()
     }
 
-    /// How many of them have not ended.
+    /// Number of durations that have not ended.
     #[must_use]
     pub fn not_ended(&self) -> usize {
         self.not_ended
     }
 
-    /// The mean; `None` of nothing.
+    /// The mean; `None` if there are no durations.
     #[must_use]
     pub fn mean(&self) -> Option<Estimate> {
         mean(&self.all).map(|value| Estimate { value, is_lower_bound: self.not_ended > 0 })
     }
 
-    /// A quantile; `None` of nothing.
+    /// A quantile; `None` if there are no durations.
     #[must_use]
     pub fn quantile(&self, at: Quantile) -> Option<Estimate> {
         let value = quantile(&self.all, at)?;
-        // Whatever the others come to, as many as the rank are within the value, and no fewer.
+        // However long the others last, at least as many as the rank are within the value.
         let within = self.ended.partition_point(|took| took.total_cmp(&value).is_le()) as u64;
         Some(Estimate { value, is_lower_bound: within < at.rank(self.all.len() as u64) })
     }
 
-    /// The median; `None` of nothing.
+    /// The median; `None` if there are no durations.
     #[must_use]
     pub fn median(&self) -> Option<Estimate> {
         self.quantile(Quantile::MEDIAN)
     }
 
-    /// The longest; `None` of nothing.
+    /// The maximum; `None` if there are no durations.
     #[must_use]
     pub fn max(&self) -> Option<Estimate> {
         self.quantile(Quantile::MAX)
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!((durations.count(), durations.not_ended()), (4, 1));
         assert_eq!(durations.mean(), figure(2.5, true));
         assert_eq!(durations.median(), figure(2.0, false));
-        // The third of four: it is 3 or more, and 4 if what lasts 3 comes to over 4.
+        // The third of four: it is at least 3, and 4 if the one that has lasted 3 so far exceeds 4.
         assert_eq!(durations.quantile(Quantile::of(0.75)), figure(3.0, true));
         assert_eq!(durations.max(), figure(4.0, true));
     }

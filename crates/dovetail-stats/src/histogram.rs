@@ -1,4 +1,4 @@
-//! Quantiles of samples that are too many to keep.
+//! Quantiles of more samples than can be kept.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use hdrhistogram::Histogram as Buckets;
 
 use crate::Quantile;
 
-/// Digits that two samples of one bucket have in common.
+/// Digits that samples in the same bucket share.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The same where memory is fixed from the start.
+/// The same for histograms of fixed memory.
 const FIXED_DIGITS: u8 = 2;
 
-/// Whole numbers in buckets as wide as a thousandth of what is in them: a quantile is the upper end of the bucket that holds
-/// the nearest rank, and so at most 0.1 % over it.
+/// A histogram of integers, with buckets a thousandth as wide as their values: a quantile is the upper end of the bucket
+/// that holds the nearest rank, and so at most 0.1 % too high.
 #[derive(Clone)]
 pub struct Histogram {
     buckets: Buckets<u64>,
@@ -20,16 +20,16 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Nothing recorded.
+    /// An empty histogram.
     #[must_use]
     pub fn new() -> Self {
         let buckets = Buckets::new(SIGNIFICANT_DIGITS).expect("3 is in the histogram's range of 0 to 5");
         Self { buckets, count: 0 }
     }
 
-    /// Nothing recorded, in memory that is fixed from the start: for samples of 1 to `most`, larger ones counting as that.
-    /// Buckets are as wide as a hundredth of what is in them, so that a quantile is at most 1 % over it. It takes 1 kB for
-    /// each doubling of `most`: 32 kB for nanoseconds up to 100 s.
+    /// An empty histogram of fixed memory, for samples of 1 to `most`; larger ones count as `most`. Buckets are a hundredth
+    /// as wide as their values, so that a quantile is at most 1 % too high. Takes 1 kB for each doubling of `most`: 32 kB
+    /// for nanoseconds up to 100 s.
     #[must_use]
     pub fn fixed(most: u64) -> Self {
         let buckets =
@@ -43,12 +43,12 @@ impl Histogram {
         self.record_many(sample, 1);
     }
 
-    /// Records `times` samples of one size; beyond as many as can be counted they are left out.
+    /// Records `times` samples of the same value; those beyond the maximum count are ignored.
     #[inline]
     pub fn record_many(&mut self, sample: u64, times: u64) {
         let times = times.min(u64::MAX - self.count);
         self.count += times;
-        // Fails only beyond what the histogram can be resized to; such a sample counts as the largest it can.
+        // Fails only beyond the size that the histogram can grow to; such a sample counts as the largest possible one.
         if self.buckets.record_n(sample, times).is_err() {
             self.buckets.saturating_record_n(sample, times);
         }
@@ -60,20 +60,20 @@ impl Histogram {
         self.count
     }
 
-    /// A quantile; `None` of nothing.
+    /// A quantile; `None` if there are no samples.
     #[must_use]
     pub fn quantile(&self, at: Quantile) -> Option<u64> {
         let rank = at.rank(self.count);
         self.steps().find(|&(_, within)| within >= rank).map(|(value, _)| value)
     }
 
-    /// How many samples are within `bound`, or in one bucket with it.
+    /// Number of samples up to `bound`, including those in the same bucket.
     #[must_use]
     pub fn within(&self, bound: u64) -> u64 {
         self.buckets.count_between(0, bound.min(self.buckets.high()))
     }
 
-    /// What was recorded since an earlier copy; all of it where that is none.
+    /// The samples recorded since an earlier copy; all samples if the earlier one is empty.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut buckets = self.buckets.clone();
@@ -83,7 +83,7 @@ impl Histogram {
         }
     }
 
-    /// The buckets that hold samples, in order: the upper end, and how many samples are within it.
+    /// The non-empty buckets, in order: the upper end, and the number of samples up to it.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.buckets.iter_recorded().scan(0u64, |within, step| {
             *within += step.count_at_value();

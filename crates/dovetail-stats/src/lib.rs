@@ -1,23 +1,23 @@
-//! Percentiles and means as one definition, so that what is simulated and what is measured can be compared.
+//! A single definition of percentiles and means, so that simulated and measured figures are comparable.
 //!
-//! The quantile q of n samples is the *nearest rank*: the least sample that at least q·n samples do not exceed. It is always
-//! a value that was seen; of an even number the median is the lower of the two in the middle. q is a whole number of
-//! billionths, so that no rank depends on how a fraction is rounded.
+//! The quantile q of n samples is the *nearest rank*: the smallest sample that at least q·n samples do not exceed. It is
+//! always an observed value; the median of an even number of samples is the lower of the two in the middle. q is a whole
+//! number of billionths, so that no rank depends on how a fraction is rounded.
 //!
-//! | what is at hand | by | precise to |
+//! | input | computed by | precision |
 //! |---|---|---|
 //! | all samples, in order | [`quantile()`] | exact |
 //! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile; at most 1 % in [fixed memory](Histogram::fixed) |
 //! | durations, of which some have not ended | [`Durations`] | exact, or a lower bound that says so |
 //!
-//! Repeated runs are something else: few, and compared with each other. Their median is [`median_of_runs`].
+//! Repeated runs are a different case: few, and compared with each other. Their median is [`median_of_runs`].
 //!
-//! # What has not ended
+//! # Unfinished durations
 //!
-//! Leaving out what had not ended when a run did makes the worst runs look best. So it counts as having lasted until it was
-//! last seen, and takes that place among the others: it lasts at least so long. A quantile is exact all the same if as many
-//! durations as its rank ended within it; otherwise it is a lower bound, as the mean is whenever anything has not ended. An
-//! [`Estimate`] says which. What failed has no duration, and is to be counted apart.
+//! Leaving out what had not ended when a run did makes the worst runs look best. So it is counted with its duration when
+//! last seen, which is a lower bound. A quantile is exact all the same if as many durations as its rank ended within it;
+//! otherwise it is a lower bound, as the mean is whenever anything has not ended. An [`Estimate`] says which. Failures have
+//! no duration, and are to be counted separately.
 //!
 //! ```
 //! use dovetail_stats::{Durations, Quantile};

@@ -1,6 +1,6 @@
-//! Nearest ranks.
+//! Nearest-rank quantiles.
 
-/// A part of all samples, in whole billionths.
+/// A fraction of all samples, in whole billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantile {
     billionths: u32,
@@ -18,13 +18,13 @@ impl Quantile {
     /// All: the largest sample.
     pub const MAX: Self = Self { billionths: BILLION };
 
-    /// The part `share`, to the nearest billionth; what is below 0 or no number counts as 0, what is over 1 as 1.
+    /// The fraction `share`, rounded to the nearest billionth; values below 0 and NaN count as 0, values over 1 as 1.
     #[must_use]
     pub fn of(share: f64) -> Self {
         Self { billionths: (share.clamp(0.0, 1.0) * f64::from(BILLION)).round() as u32 }
     }
 
-    /// The rank, from 1, of this quantile among this many samples; 1 for none.
+    /// The rank, from 1, of this quantile among this many samples; 1 if there are none.
     #[must_use]
     pub const fn rank(self, count: u64) -> u64 {
         let rank = (count as u128 * self.billionths as u128).div_ceil(BILLION as u128) as u64;
@@ -32,15 +32,15 @@ impl Quantile {
     }
 }
 
-/// The quantile of samples that are in order; `None` of none.
+/// The quantile of sorted samples; `None` if there are none.
 #[must_use]
 pub fn quantile<T: Copy>(sorted: &[T], quantile: Quantile) -> Option<T> {
     let rank = quantile.rank(sorted.len() as u64);
     sorted.get(rank as usize - 1).copied()
 }
 
-/// The median of repeated runs' figures in any order, those left out that are no numbers: the middle one, or midway between the
-/// two in the middle. Runs are few and compared with each other, so that of four neither side is preferred. `None` of none.
+/// The median over repeated runs, in any order, ignoring values that are not finite: the middle one, or halfway between the two
+/// in the middle. Runs are few and compared with each other, so that of four neither side is preferred. `None` if there are none.
 #[must_use]
 pub fn median_of_runs(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = figures.into_iter().filter(|figure| figure.is_finite()).collect();
@@ -49,7 +49,7 @@ pub fn median_of_runs(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     Some(f64::midpoint(sorted[last / 2], sorted[sorted.len() / 2]))
 }
 
-/// The mean; `None` of no samples.
+/// The mean; `None` if there are no samples.
 #[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)

@@ -1,9 +1,9 @@
-//! Every figure beside what counting gives.
+//! Compares every figure with the result of counting.
 
 use dovetail_stats::{Durations, Histogram, Quantile, quantile};
 use proptest::prelude::*;
 
-/// The least sample that at least `parts` of `of` samples in the same number do not exceed.
+/// The smallest sample such that at least `parts` of `of` samples do not exceed it.
 fn least_that_holds(samples: &[u64], parts: u64, of: u64) -> u64 {
     let holds = |value: &&u64| {
         let within = samples.iter().filter(|sample| sample <= value).count() as u64;
@@ -42,7 +42,7 @@ proptest! {
         prop_assert_eq!(histogram.steps().last().expect("a step").1, samples.len() as u64);
     }
 
-    /// Whatever becomes of what has not ended, what is said to be exact is, and the rest is no more than what comes of it.
+    /// Whatever happens to unfinished durations, figures reported as exact are, and lower bounds are not exceeded by the outcome.
     #[test]
     fn estimates_hold_whatever_becomes_of_the_rest(
         samples in prop::collection::vec((0..50u64, prop::option::of(0..60u64)), 1..60),
@@ -65,7 +65,7 @@ proptest! {
         let want = least_that_holds(&whole, part, 1000) as f64;
         let holds = if got.is_lower_bound { got.value <= want } else { got.value == want };
         prop_assert!(holds, "{got:?} of {want}");
-        // Where it says "at least", it does not say so for nothing: if nothing that goes on ever ended, it would be more.
+        // A lower bound is reported only if needed: if nothing unfinished ever ended, the figure would be larger.
         let endless: Vec<u64> =
             samples.iter().map(|&(lasted, more)| if more.is_some() { 1000 } else { lasted }).collect();
         prop_assert_eq!(got.is_lower_bound, least_that_holds(&endless, part, 1000) as f64 > got.value);

@@ -1,4 +1,4 @@
-//! Configuration files: a megabyte at most, read section by section.
+//! Configuration files: at most a megabyte, read section by section.
 
 use std::{
     fs::File,
@@ -11,27 +11,27 @@ use toml::de::DeTable;
 
 use super::{Located, fault::Fault, section::Section};
 
-/// The longest file that is read, in bytes.
+/// Maximum size of a file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
 /// Why a file cannot be used. The message names the line, the key, what is wrong, and what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The operating system could not deliver the bytes.
+    /// The file cannot be read.
     #[error("{file}: cannot be read: {source}")]
     Read {
-        /// The file's name as it was given.
+        /// The file's name as given.
         file: String,
-        /// What the reader said.
+        /// The error of the reader.
         source: io::Error,
     },
-    /// Something is wrong with what the file says.
+    /// The contents of the file are invalid.
     #[error(transparent)]
     Located(#[from] Located),
 }
 
-/// The text of a file of at most 1 MiB.
+/// Reads the text of a file of at most 1 MiB.
 ///
 /// # Errors
 /// When it cannot be read, is longer, or is not UTF-8.
@@ -44,10 +44,10 @@ pub fn read_text(path: &Path) -> Result<String, ConfigError> {
     String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
 }
 
-/// What `read` makes of a text's sections; `file` names it in errors.
+/// Parses a text and applies `read` to its root section; `file` names it in errors.
 ///
 /// # Errors
-/// With the line, when the text is over 1 MiB or not TOML, and what `read` answers.
+/// With the line, if the text is over 1 MiB or not TOML, or `read` returns an error.
 pub fn parse<T>(text: &str, file: &str, read: impl FnOnce(Section<'_>) -> Result<T, Fault>) -> Result<T, ConfigError> {
     is_short(text.len()).map_err(|wrong| wrong.located(text, file))?;
     let table = DeTable::parse(text).map_err(|wrong| Fault::of_toml(&wrong, text).located(text, file))?;

@@ -1,51 +1,51 @@
-//! A fault at a place in a text.
+//! An error at a position in a text.
 
 use serde::de::DeserializeOwned;
 
 use super::located::Located;
 
-/// Something wrong at a byte of a text, or with all of it.
+/// An error at a byte of a text, or about all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The byte, if it is one place.
+    /// The byte, if there is a single position.
     pub at: Option<usize>,
-    /// What, and what to do.
+    /// What is wrong, and what to do.
     pub what: String,
 }
 
-/// Reads a text as a form.
+/// Deserialises a text.
 ///
 /// # Errors
-/// Where the text is not TOML, or not of that form.
+/// When the text is not TOML, or does not deserialise to `T`.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     toml::from_str(text).map_err(|wrong| Fault::of_toml(&wrong, text))
 }
 
 impl Fault {
-    /// At a byte of the text.
+    /// An error at a byte of the text.
     #[must_use]
     pub fn at(at: usize, what: impl Into<String>) -> Self {
         Self { at: Some(at), what: what.into() }
     }
 
-    /// With the text as a whole.
+    /// An error about the text as a whole.
     #[must_use]
     pub fn whole(what: impl Into<String>) -> Self {
         Self { at: None, what: what.into() }
     }
 
-    /// Names what it is about, and the place where none is known yet.
+    /// Adds what the error is about, and a position if there is none yet.
     #[must_use]
     pub fn about(self, at: usize, about: &str) -> Self {
         Self { at: self.at.or(Some(at)), what: format!("{about}: {}", self.what) }
     }
 
-    /// What is wrong with a text as TOML.
+    /// Converts an error of the TOML parser.
     #[must_use]
     pub fn of_toml(wrong: &toml::de::Error, text: &str) -> Self {
         let at = wrong.span().map(|span| span.start);
         let message = wrong.message().trim();
-        // Words of the parser's for something that is not in quotes, and looks like a number, a date or `true`.
+        // The parser's messages for an unquoted value that looks like a number, a date or `true`.
         let is_bare = message.starts_with("string values must be quoted")
             || ["float", "integer", "boolean", "time", "date"]
                 .iter()
@@ -68,7 +68,7 @@ impl Fault {
         Some(before.iter().filter(|&&byte| byte == b'\n').count() + 1)
     }
 
-    /// With the line, and the file's name.
+    /// Adds the line and the file's name.
     #[must_use]
     pub fn located(self, text: &str, file: &str) -> Located {
         Located { file: file.into(), line: self.line(text), what: self.what }
@@ -81,7 +81,7 @@ impl From<String> for Fault {
     }
 }
 
-/// As much of what a file says as a message repeats.
+/// Truncates text of a file to what a message repeats.
 fn clip(text: &str) -> String {
     const MOST: usize = 60;
     let mut clipped: String = text.chars().take(MOST).collect();
@@ -91,14 +91,14 @@ fn clip(text: &str) -> String {
     clipped
 }
 
-/// What is around a byte of a text up to what ends a value. O(bytes of the line).
+/// The text around a byte, up to delimiters of values. O(bytes of the line).
 fn bare_value(text: &str, at: usize) -> &str {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"=,[]{}#\"'".contains(byte);
     let bytes = text.as_bytes();
     let at = at.min(bytes.len());
     let begin = bytes[..at].iter().rposition(ends).map_or(0, |before| before + 1);
     let end = bytes[at..].iter().position(ends).map_or(bytes.len(), |after| at + after);
-    // What ends a value is ASCII, so these are between characters.
+    // Delimiters are ASCII, so these positions are character boundaries.
     text.get(begin..end).unwrap_or_default()
 }
 

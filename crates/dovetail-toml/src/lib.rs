@@ -1,11 +1,11 @@
-//! What is wrong with a TOML file, and in which line.
+//! TOML files with errors that name the line.
 //!
-//! Scenarios, networks, reservations and the gateway's configuration are read in two steps: TOML becomes a form, and the
-//! form is resolved into something that makes sense. Either can fail at a place in the text ([`Fault`]), which becomes a
-//! message with the file's name and a line ([`Located`]).
+//! Scenarios, networks, reservations and the gateway's configuration are read in two steps: TOML is deserialised to a form,
+//! and the form is resolved into something meaningful. Either can fail at a position in the text ([`Fault`]), which becomes
+//! a message with the file's name and a line ([`Located`]).
 //!
-//! Where keys have units, ranges and defaults, a [`Section`] is asked for them one by one, with a reader of [`values`]. What
-//! permits changes at an admin port is a [`Token`].
+//! For keys with units, ranges and defaults, a [`Section`] is queried key by key, with a reader of [`values`]. A [`Token`]
+//! authorises changes at an admin port.
 //!
 //! ```
 //! use dovetail_toml::{Fault, read};

@@ -1,4 +1,4 @@
-//! A fault with its file and line.
+//! An error with its file and line.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use thiserror::Error;
 /// What is wrong with a file: where, what, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct Located {
-    /// The file's name as it was given.
+    /// The file's name as given.
     pub file: String,
-    /// Which line, counted from 1, if it is one.
+    /// The line, counted from 1, if there is a single one.
     pub line: Option<usize>,
-    /// What, and what to do.
+    /// What is wrong, and what to do.
     pub what: String,
 }
 

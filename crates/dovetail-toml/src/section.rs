@@ -1,8 +1,8 @@
-//! Tables of the file, key by key.
+//! Tables of a file, read key by key.
 //!
-//! A [`Section`] is asked for each key that it may have, with what reads the value; any other key is an error
-//! that names the keys there are. So a key's name, place, kind and range are written once, where it is read, and every
-//! error has its line and its key.
+//! A [`Section`] is queried for each key that it may have, with a reader for the value; any other key is an error that
+//! lists the valid keys. So a key's name, place, kind and range are written once, where it is read, and every error has its
+//! line and its key.
 
 use dovetail_sched::units::clip;
 use toml::{
@@ -12,10 +12,10 @@ use toml::{
 
 use super::{fault::Fault, values::shown};
 
-/// The most values that a list may have.
+/// Maximum number of values in a list.
 const LONGEST_LIST: usize = 4096;
 
-/// A table of the file, of which keys are asked for one by one.
+/// A table of the file, queried key by key.
 #[derive(Debug)]
 pub struct Section<'t> {
     name: String,
@@ -25,7 +25,7 @@ pub struct Section<'t> {
 }
 
 impl<'t> Section<'t> {
-    /// The whole file.
+    /// The root table of a file.
     pub fn root(table: &'t DeTable<'t>) -> Self {
         Self { name: String::new(), at: None, table: Some(table), known: Vec::new() }
     }
@@ -49,19 +49,19 @@ impl<'t> Section<'t> {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
-    /// Whether it is in the file.
+    /// Whether the table exists in the file.
     pub fn is_there(&self) -> bool {
         self.table.is_some()
     }
 
-    /// An error of a key, at its value or at the table that lacks it.
+    /// An error about a key, at its value or at the table that lacks it.
     pub fn wrong(&self, key: &str, what: impl AsRef<str>) -> Fault {
         let found = self.table.and_then(|table| table.iter().find(|(known, _)| known.get_ref() == key));
         let at = found.map(|(_, value)| value.span().start).or(self.at);
         Fault { at, what: format!("{}: {}", self.path(key), what.as_ref()) }
     }
 
-    /// The table under this key, empty if there is none.
+    /// The table under this key, empty if it does not exist.
     pub fn section(&mut self, key: &'static str) -> Result<Self, Fault> {
         let name = self.path(key);
         match self.get(key) {
@@ -80,7 +80,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The value of a key.
+    /// The value of a key, if it exists.
     pub fn one<T>(
         &mut self,
         key: &'static str,
@@ -90,7 +90,7 @@ impl<'t> Section<'t> {
         read(value.get_ref()).map(Some).map_err(|what| Fault::at(value.span().start, self.described(key, &what)))
     }
 
-    /// The values of a key that has a list, or one value.
+    /// The values of a key whose value is a list or a single value.
     pub fn list<T>(
         &mut self,
         key: &'static str,
@@ -114,10 +114,10 @@ impl<'t> Section<'t> {
         format!("{}: {what}", self.path(key))
     }
 
-    /// Everything was asked for. Before it is said what lacks: that may be there under a name that is misspelt.
+    /// Call this after reading all keys and before reporting missing ones, which may be present under a misspelt name.
     ///
     /// # Errors
-    /// The first key that was not.
+    /// The first key that was not read.
     pub fn end(&self) -> Result<(), Fault> {
         let keys = self.table.into_iter().flat_map(|table| table.keys());
         let unknown = keys.filter(|key| !self.known.contains(&key.get_ref().as_ref()));
@@ -131,14 +131,14 @@ impl<'t> Section<'t> {
     }
 }
 
-/// Whether one is the other with up to two letters added, left out or replaced, and not most of them. O(letters²).
+/// Whether the names differ by at most two letters added, omitted or replaced, and not by most of them. O(letters²).
 fn is_near(known: &str, written: &str) -> bool {
     let (known, written) = (known.as_bytes(), written.as_bytes());
     let most = (known.len() / 3).clamp(1, 2);
     if known.len().abs_diff(written.len()) > most {
         return false;
     }
-    // Changes from what was written so far to each beginning of the known one.
+    // Edit distances from the letters of `written` so far to each prefix of `known`.
     let mut changes: Vec<_> = (0..=known.len()).collect();
     for (row, letter) in written.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut changes[0], row + 1);

@@ -1,4 +1,4 @@
-//! What permits changes: a secret text, written in the configuration or in a file of its own.
+//! A token that authorises changes: a secret text in the configuration or in a separate file.
 
 use std::{
     fmt,
@@ -13,27 +13,27 @@ use toml::de::DeValue;
 
 use crate::{Fault, Section, values};
 
-/// The shortest and the longest token, in characters.
+/// Minimum and maximum length of a token, in characters.
 const SHORTEST: usize = 16;
 const LONGEST: usize = 512;
 
-/// A token. What is printed may be read by others, so no message shows it.
+/// A token. Output may be read by others, so no message shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Arc<str>);
 
 impl Token {
-    /// Reads one of 16 to 512 letters, digits and punctuation.
+    /// Parses a token of 16 to 512 letters, digits and punctuation.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_token = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_token.then(|| Self(text.into()))
     }
 
-    /// Reads `token` of a section, or the file that its `token_file` names, which is to be its owner's alone. `folder` is
-    /// where the configuration is.
+    /// Reads `token` of a section, or the file named by its `token_file`, which only its owner may read. `folder` is the
+    /// folder of the configuration.
     ///
     /// # Errors
-    /// What is wrong with either, or that both are there.
+    /// What is wrong with either, or that both are given.
     pub fn of(section: &mut Section<'_>, folder: &Path) -> Result<Option<Self>, Fault> {
         let written = section.one("token", written)?;
         let file = section.one("token_file", path(folder))?;
@@ -67,7 +67,7 @@ fn expected() -> String {
     format!("a text of {SHORTEST} to {LONGEST} letters, digits and punctuation, without spaces")
 }
 
-/// The name of a file, which is beside `folder` unless it begins with a slash.
+/// Reads a file name, relative to `folder` unless it begins with a slash.
 pub fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
     let folder = folder.to_owned();
     values::text("a file's name", move |name| (!name.is_empty() && !name.contains('\0')).then(|| folder.join(name)))
@@ -77,11 +77,11 @@ fn read(path: &Path) -> Result<Token, String> {
     read_secret(path, &expected(), LONGEST, Token::parse)
 }
 
-/// Reads a secret from a file that is its owner's alone: a text of at most `longest` bytes, blanks at its end left out, of
-/// which `parse` makes what is `expected`. No message shows it.
+/// Reads a secret from a file that only its owner may read: a text of at most `longest` bytes, without trailing white
+/// space, parsed by `parse`; `expected` describes it in errors. No message shows it.
 ///
 /// # Errors
-/// What is wrong with the file, or with who may read it.
+/// What is wrong with the file or its permissions.
 pub fn read_secret<T>(
     path: &Path,
     expected: &str,
@@ -105,7 +105,7 @@ fn is_for_all(file: &File) -> std::io::Result<bool> {
     Ok(file.metadata()?.permissions().mode() & 0o007 != 0)
 }
 
-/// Permissions are something else there.
+/// Other systems have different permissions.
 #[cfg(not(unix))]
 fn is_for_all(_: &File) -> std::io::Result<bool> {
     Ok(false)

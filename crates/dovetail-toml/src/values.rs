@@ -1,7 +1,7 @@
-//! Values as they are written: texts, numbers, addresses, prefixes, times, sizes and rates.
+//! Readers for values: texts, numbers, addresses, prefixes, times, sizes and rates.
 //!
-//! Each reader takes a value and gives what it means, or what is wrong with it and what is expected, without the key: that
-//! is the [`Section`](crate::Section)'s to say.
+//! Each reader takes a value and returns its meaning, or what is wrong with it and what is expected, without the key, which
+//! the [`Section`](crate::Section) adds.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -12,15 +12,15 @@ use std::{
 
 use dovetail_sched::{
     Nanos,
-    units::{Rate, clip, parse_bytes, parse_rate, parse_time, split_unit},
+    units::{Rate, UnitError, clip, parse_bytes, parse_rate, parse_time, split_unit},
 };
 use ipnet::IpNet;
 use toml::de::DeValue;
 
-/// The narrowest and the widest link there may be.
+/// Minimum and maximum rate of a link.
 const RATES_BPS: RangeInclusive<f64> = 1e3..=1e12;
 
-/// A value in a message.
+/// Formats a value for a message.
 pub(crate) fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
@@ -33,12 +33,12 @@ pub(crate) fn shown(value: &DeValue<'_>) -> String {
     }
 }
 
-/// A text of the file in a message.
+/// Quotes a text of the file for a message.
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", clip(text).escape_debug())
 }
 
-/// A text that `read` understands; `expected` says what it is.
+/// A text that `read` can parse; `expected` describes it.
 pub fn text<T>(expected: &'static str, read: impl Fn(&str) -> Option<T>) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
     move |value| value.as_str().and_then(&read).ok_or_else(|| format!("{} is not {expected}", shown(value)))
 }
@@ -48,7 +48,7 @@ pub fn truth(value: &DeValue<'_>) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| format!("{} is not true or false", shown(value)))
 }
 
-/// One of a few words.
+/// One of several words.
 pub fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
     move |value| {
         let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
@@ -68,7 +68,7 @@ pub fn whole(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<u64,
     }
 }
 
-/// A number, whole or not.
+/// A number, integer or not.
 pub fn number<T>(
     expected: &'static str,
     read: impl Fn(f64) -> Option<T>,
@@ -83,10 +83,10 @@ pub fn number<T>(
     }
 }
 
-/// A text, or what is expected instead of what is there.
+/// The text of a value, or an error that says what is expected.
 ///
 /// # Errors
-/// When it is no text.
+/// When it is not a text.
 pub fn written<'v>(value: &'v DeValue<'_>, expected: &str) -> Result<&'v str, String> {
     value.as_str().ok_or_else(|| format!("this is not {expected}; it goes in quotes"))
 }
@@ -107,12 +107,12 @@ pub fn nameserver(value: &DeValue<'_>) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("{} is not {expected}", quoted(text)))
 }
 
-/// Whether packets can be sent to that address as to one host.
+/// Whether packets to this address go to a single host.
 pub fn is_host(address: IpAddr) -> bool {
     !address.is_unspecified() && !address.is_multicast()
 }
 
-/// Addresses that start with the same bits; an address alone is all of its bits.
+/// An address prefix; an address alone is a prefix of full length.
 pub fn prefix(value: &DeValue<'_>) -> Result<IpNet, String> {
     let expected = "an address prefix such as \"10.0.0.0/8\", \"192.168.1.7\" or \"2001:db8::/32\"";
     let text = written(value, expected)?;
@@ -130,7 +130,7 @@ pub fn prefix(value: &DeValue<'_>) -> Result<IpNet, String> {
     }
 }
 
-/// A time. Minutes may be written `m` and hours `h`, beside the units of policy strings.
+/// A time. Minutes may be written `m` and hours `h`, in addition to the units of policy strings.
 pub fn time(range: RangeInclusive<Duration>) -> impl Fn(&DeValue<'_>) -> Result<Duration, String> {
     move |value| {
         let expected = "a time such as \"50ms\", \"10s\", \"2m\" or \"1h\"";
@@ -149,7 +149,7 @@ pub fn time(range: RangeInclusive<Duration>) -> impl Fn(&DeValue<'_>) -> Result<
     }
 }
 
-/// A time as it may be written, in the largest unit that leaves a whole number.
+/// Formats a time in the largest unit that yields a whole number.
 pub fn written_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match (time.subsec_nanos(), seconds) {
@@ -167,7 +167,11 @@ pub fn bytes(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<usiz
             DeValue::Integer(number) => (number.to_string(), u64::from_str_radix(number.as_str(), number.radix()).ok()),
             other => {
                 let text = written(other, expected)?;
-                (quoted(text), parse_bytes(text).ok())
+                let found = parse_bytes(text);
+                if let Err(why @ UnitError::Unit(_)) = found {
+                    return Err(format!("{}: {why}; write {expected}", quoted(text)));
+                }
+                (quoted(text), found.ok())
             }
         };
         let found = found.ok_or_else(|| format!("{written} is not {expected}"))?;
@@ -177,7 +181,7 @@ pub fn bytes(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<usiz
     }
 }
 
-/// What a link carries.
+/// The rate of a link.
 pub fn rate(value: &DeValue<'_>) -> Result<Rate, String> {
     let expected = "a rate such as \"2Mbps\"";
     let text = written(value, expected)?;
@@ -186,7 +190,7 @@ pub fn rate(value: &DeValue<'_>) -> Result<Rate, String> {
     RATES_BPS.contains(&found.bps()).then_some(found).ok_or_else(wrong)
 }
 
-/// A text of this many characters, each of which is allowed.
+/// A text of at most `longest` characters, all of them allowed.
 pub fn name(
     longest: usize,
     allowed: fn(char) -> bool,

@@ -1,4 +1,4 @@
-//! Lists the import cycles of the crates under `crates/`, or of the packages it is given; fails when there are any.
+//! Lists the import cycles of the crates under `crates/`, or of the packages given; fails if there are any.
 
 use std::{env::args, error::Error, path::PathBuf, process::ExitCode};
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether there were any.
+/// Returns whether there were any.
 fn print() -> Result<bool, Box<dyn Error>> {
     let mut any = false;
     for folder in asked_for()? {

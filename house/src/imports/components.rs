@@ -1,14 +1,14 @@
-//! Strongly connected components: what reaches each other.
+//! Strongly connected components of a graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The components of more than one node, of the graph on `0..nodes` with these edges.
+/// The components of more than one node, for the graph on `0..nodes` with these edges.
 pub(super) fn components(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<BTreeSet<usize>> {
     let mut next: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (from, to) in edges {
         next.entry(from).or_default().push(to);
     }
-    // A crate has some hundred files, so that asking from each of them is quick.
+    // A crate has some hundred files, so that a search from each of them is fast.
     let reached: Vec<BTreeSet<usize>> = (0..nodes).map(|node| reachable(node, &next)).collect();
     let mut found: Vec<BTreeSet<usize>> = Vec::new();
     for node in 0..nodes {
@@ -21,7 +21,7 @@ pub(super) fn components(nodes: usize, edges: impl Iterator<Item = (usize, usize
     found
 }
 
-/// The nodes at the end of some way of one edge at least.
+/// The nodes reachable by at least one edge.
 fn reachable(from: usize, next: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut waiting = vec![from];

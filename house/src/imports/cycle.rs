@@ -1,27 +1,27 @@
-//! What is said of a cycle.
+//! Description of a cycle.
 
 use std::{
     fmt,
     path::{Path, PathBuf},
 };
 
-/// Files that import each other, directly or by way of others of them.
+/// Files that import each other, directly or through others of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The files, in order of name.
     pub files: Vec<PathBuf>,
-    /// Who imports whom among them.
+    /// The imports among them.
     pub edges: Vec<Edge>,
 }
 
-/// One file's mention of another's item.
+/// A mention of another file's item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The file that mentions.
+    /// The file that contains the mention.
     pub from: PathBuf,
-    /// The file that defines.
+    /// The file that defines the item.
     pub to: PathBuf,
-    /// One path that does so, as it is written.
+    /// One such path, as written.
     pub by: String,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Cycle {
 }
 
 impl Cycle {
-    /// The same with paths that begin below this folder.
+    /// The same with paths relative to this folder.
     #[must_use]
     pub fn seen_from(mut self, folder: &Path) -> Self {
         let shorten = |path: &mut PathBuf| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{mentions::mentions, tree::Tree};
 
-/// For each file that mentions another, both by their numbers, one path by which it does.
+/// For each pair of files, by index, where the first mentions the second: one path by which it does.
 pub(super) fn edges(tree: &Tree) -> BTreeMap<(usize, usize), String> {
     let mut edges = BTreeMap::new();
     for (number, module) in tree.modules.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a crate's sources.
+//! Errors in a crate's sources.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ pub enum Error {
     /// A file or folder that should be there cannot be read.
     #[error("{0}: {1}")]
     Unreadable(PathBuf, std::io::Error),
-    /// A file that is no Rust.
+    /// A file is not valid Rust.
     #[error("{0}: {1}")]
     Syntax(PathBuf, syn::Error),
     /// A `mod` without its file.

@@ -1,4 +1,4 @@
-//! What an item says of itself: its attributes, who sees it, and the name it defines.
+//! Properties of an item: its attributes, visibility, and the name it defines.
 
 use syn::{Attribute, Generics, Ident, Item, Meta, Token, Visibility, punctuated::Punctuated};
 
@@ -25,7 +25,7 @@ pub(super) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// The name an item defines, of which kind, and who sees it; modules and imports are not items here.
+/// The name that an item defines, its kind and its visibility; modules and imports are not items here.
 pub(super) fn defined(item: &Item) -> Option<(&Ident, Kind, &Visibility)> {
     Some(match item {
         Item::Const(item) => (&item.ident, Kind::Value, &item.vis),
@@ -55,7 +55,7 @@ pub(super) fn generics(item: &Item) -> Option<&Generics> {
     })
 }
 
-/// Whether only tests are built with what has these attributes.
+/// Whether code with these attributes is built for tests only.
 pub(super) fn for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
@@ -63,7 +63,7 @@ pub(super) fn for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether a `cfg` predicate can hold only in a build of tests.
+/// Whether a `cfg` predicate can hold only in test builds.
 fn needs_test(predicate: &Meta) -> bool {
     let parts = |list: &syn::MetaList| {
         list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).unwrap_or_default()

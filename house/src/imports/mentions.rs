@@ -1,4 +1,4 @@
-//! Which other files' items a module's own items mention.
+//! Finds the items of other files that a module's own items mention.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ use super::{
 pub(super) struct Mentions<'t> {
     tree: &'t Tree,
     module: usize,
-    /// From the outermost to the innermost.
+    /// Outermost first.
     scopes: Vec<Scope>,
-    /// For each file, by its number, the first path that leads to an item of it, as it is written.
+    /// For each file, by index, the first path to an item in it, as written.
     found: BTreeMap<usize, String>,
 }
 
-/// The files that a module mentions, each with one path that does.
+/// The files that a module mentions, each with one path that does so.
 pub(super) fn mentions(tree: &Tree, module: usize) -> BTreeMap<usize, String> {
     let mut mentions = Mentions { tree, module, scopes: Vec::new(), found: BTreeMap::new() };
     tree.modules[module].items.iter().for_each(|item| mentions.visit_item(item));
@@ -42,7 +42,7 @@ impl Mentions<'_> {
         self.scopes.pop();
     }
 
-    /// A path in code.
+    /// Records a path in code.
     fn mention(&mut self, path: &[String]) {
         let mut through = path.to_vec();
         for scope in self.scopes.iter().rev() {
@@ -59,7 +59,7 @@ impl Mentions<'_> {
 
     fn note(&mut self, found: Vec<Found>, path: &str) {
         for found in found {
-            // A module by itself is no item; what is named through it is.
+            // A module alone is not an item; what is named through it is.
             let Found::Item { module, .. } = found else { continue };
             let file = self.tree.modules[module].file;
             if file != self.tree.modules[self.module].file {
@@ -68,7 +68,7 @@ impl Mentions<'_> {
         }
     }
 
-    /// `<T as Trait>::item` and what else has its type in front.
+    /// `<T as Trait>::item` and other paths that start with a type.
     fn qualified(&mut self, of: &QSelf, path: &Path) {
         self.visit_type(&of.ty);
         let of_trait: Segments = segments(path).into_iter().take(of.position).collect();
@@ -182,7 +182,7 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
         self.within(Scope::of_block(block), |on| visit::visit_block(on, block));
     }
 
-    /// Attributes are read by macros, to whom a path means whatever they like.
+    /// Attributes are read by macros, which interpret paths as they like.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
     fn visit_path(&mut self, path: &'ast Path) {
@@ -226,7 +226,7 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
         }
     }
 
-    /// `macro_rules!`: what it expands to is as good as written here.
+    /// `macro_rules!`: its expansion counts as written here.
     fn visit_item_macro(&mut self, item: &'ast ItemMacro) {
         match item.ident {
             Some(_) => paths(item.mac.tokens.clone()).iter().for_each(|path| self.mention(path)),

@@ -1,11 +1,11 @@
-//! Which files of a crate import each other in a cycle. Rust allows it, and the price comes later: none of the files
-//! in a cycle can be understood, tested or moved without all the others.
+//! Finds import cycles among the files of a crate. Rust allows them, and the price comes later: none of the files in a
+//! cycle can be understood, tested or moved without all the others.
 //!
-//! There is an edge from one file to another if the first mentions a path (in a private `use`, or in code) to an item
-//! that the second defines, whichever modules re-export that item on the way. Variants and associated items are where
-//! their type is. Declaring a module and re-exporting from it are no mention: a `mod.rs` that only names its parts is
-//! in no cycle; one that works with its parts while they use its own items is. What is for tests alone is left out,
-//! and so is what no path names: methods, fields, and paths within the strings of attributes.
+//! There is an edge from one file to another if the first mentions a path (in a private `use`, or in code) to an item that
+//! the second defines, whichever modules re-export that item on the way. Variants and associated items belong to the file
+//! of their type. Declaring a module and re-exporting from it do not count: a `mod.rs` that only names its parts is in no
+//! cycle; one that uses its parts while they use its own items is. Test-only code is ignored, and so is what no path names:
+//! methods, fields, and paths within the strings of attributes.
 
 mod components;
 mod cycle;
@@ -54,7 +54,7 @@ pub fn cycles(src: &Path) -> Result<Vec<Cycle>, Error> {
     Ok(cycles)
 }
 
-/// The root files of a package's crates: its library, its command and what is in `bin/`.
+/// The root files of a package's crates: its library, its command and those in `bin/`.
 fn roots(src: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut roots = vec![src.join("lib.rs"), src.join("main.rs")];
     let bin = src.join("bin");

@@ -1,43 +1,43 @@
-//! What a module's names stand for, before any is followed.
+//! The meanings of a module's names, before any is followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Ident, UseTree, Visibility};
 
-/// A path's segments, as they are written.
+/// A path's segments, as written.
 pub(super) type Segments = Vec<String>;
 
-/// What may stand in which place of a path.
+/// Positions in a path where an item can appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A type or trait: its variants and associated items are named through it.
     Type,
     /// A function, constant or static.
     Value,
-    /// What `macro_rules!` defines.
+    /// A macro defined by `macro_rules!`.
     Macro,
 }
 
-/// One meaning of a name; a name can have one in each namespace, and one for each target it is compiled for.
+/// One meaning of a name; a name can have one per namespace and per compilation target.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A module below, by its number.
+    /// A child module, by index.
     Module(usize),
-    /// An item that this module, by its number, defines: this one itself, but for macros that stand at the root.
+    /// An item defined by this module, by index: by the module itself, except for macros, which are at the root.
     Item(usize, Kind),
-    /// Whatever this path stands for, seen from here.
+    /// Whatever this path refers to, as seen from here.
     Import(Segments),
 }
 
-/// A meaning, and who can see it.
+/// A meaning and its visibility.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) meaning: Meaning,
-    /// Only this module and those below it see the name.
+    /// Visible only to this module and its descendants.
     pub(super) private: bool,
 }
 
-/// A `use` of all that a module or an enum has.
+/// A glob import from a module or an enum.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     pub(super) path: Segments,
@@ -67,15 +67,15 @@ pub(super) fn is_private(visibility: &Visibility) -> bool {
     }
 }
 
-/// A single import of a `use`.
+/// A single import within a `use`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) path: Segments,
-    /// None for a glob.
+    /// `None` for a glob.
     pub(super) name: Option<String>,
 }
 
-/// What a `use` imports, one by one.
+/// The imports of a `use`, one by one.
 pub(super) fn leaves(tree: &UseTree) -> Vec<Leaf> {
     let mut found = Vec::new();
     flatten(tree, &[], &mut found);

@@ -1,31 +1,30 @@
-//! What a path stands for, through modules, imports, re-exports and globs.
+//! Resolves paths through modules, imports, re-exports and globs.
 
 use super::{
     names::{Kind, Meaning},
     tree::Tree,
 };
 
-/// What a path leads to. A path to another crate leads nowhere.
+/// The target of a path. A path to another crate has none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Found {
-    /// A module, by its number.
+    /// A module, by index.
     Module(usize),
-    /// An item, or something that is named through it.
+    /// An item, or something named through it.
     Item {
-        /// The module that defines it, by its number.
+        /// The module that defines it, by index.
         module: usize,
         name: String,
         kind: Kind,
     },
 }
 
-/// The names that are being followed, each with the module it is looked for in and whether all of that is seen: one
-/// that leads to itself, as in `use rate::rate`, or as two modules' globs of each other do, has no further meaning
-/// there.
+/// The names being followed, each with the module in which it is looked up and whether all of that is visible: a name that
+/// leads to itself, as in `use rate::rate`, or as two modules' globs of each other do, has no further meaning there.
 type Trail = Vec<(usize, String, bool)>;
 
 impl Tree {
-    /// All that a path stands for where this module has it, whatever the namespace.
+    /// All targets of a path in this module, in any namespace.
     pub(super) fn resolve(&self, module: usize, path: &[String]) -> Vec<Found> {
         let mut found = self.follow(module, path, &mut Vec::new());
         found.sort();
@@ -33,7 +32,7 @@ impl Tree {
         found
     }
 
-    /// What a macro's bare name stands for: also one that is defined above, in the text before the module.
+    /// The targets of a macro's bare name, including one defined earlier in the text, above the module.
     pub(super) fn resolve_macro(&self, module: usize, name: &str) -> Vec<Found> {
         let is_macro = |found: &Found| matches!(found, Found::Item { kind: Kind::Macro, .. });
         let mut at = Some(module);
@@ -67,7 +66,7 @@ impl Tree {
         for name in rest {
             let within: Vec<usize> = found.iter().filter_map(Found::module).collect();
             if within.is_empty() {
-                // A variant or an associated item is where its type is.
+                // A variant or an associated item belongs to the file of its type.
                 found.retain(|found| matches!(found, Found::Item { kind: Kind::Type, .. }));
                 break;
             }
@@ -76,7 +75,7 @@ impl Tree {
         found
     }
 
-    /// What a module's name stands for, as `viewer` sees it.
+    /// The targets of a module's name, as visible to `viewer`.
     fn look_up(&self, module: usize, name: &str, viewer: usize, trail: &mut Trail) -> Vec<Found> {
         let sees_private = self.is_within(viewer, module);
         let step = (module, name.to_owned(), sees_private);

@@ -1,5 +1,5 @@
-//! Names that an item has for itself: its generic parameters, what a function binds, what a block imports or defines.
-//! They hide the module's, so that a variable is not taken for another file's function of the same name.
+//! Names local to an item: its generic parameters, what a function binds, what a block imports or defines. They hide the
+//! module's, so that a variable is not taken for another file's function of the same name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +15,19 @@ use super::{
 
 #[derive(Default)]
 pub(super) struct Scope {
-    /// Names of this file's own, whatever stands behind them in a path.
+    /// Names defined in this file, whatever follows them in a path.
     own: BTreeSet<String>,
     /// Variables: a path of more than one segment cannot begin with one.
     variables: BTreeSet<String>,
-    /// What a block imports.
+    /// Imports of a block.
     imports: BTreeMap<String, Segments>,
 }
 
-/// What a scope says of a path.
+/// How a scope resolves a path.
 pub(super) enum Hidden {
-    /// It names something of this file.
+    /// The path names something in this file.
     Own,
-    /// It is this path to the module.
+    /// In the module, the path is this one.
     Import(Segments),
 }
 
@@ -41,7 +41,7 @@ impl Scope {
         Self { own: generics.params.iter().filter_map(name).collect(), ..Self::default() }
     }
 
-    /// What anything within binds, wherever in it: close enough to tell variables from functions.
+    /// All variables bound anywhere within: accurate enough to tell variables from functions.
     pub(super) fn of_variables(visit: impl FnOnce(&mut Variables)) -> Self {
         let mut variables = Variables::default();
         visit(&mut variables);
@@ -72,7 +72,7 @@ impl Scope {
     }
 }
 
-/// Collects what patterns bind.
+/// Collects the variables bound by patterns.
 #[derive(Default)]
 pub(super) struct Variables(BTreeSet<String>);
 

@@ -1,11 +1,11 @@
-//! Paths in what a macro is given, where that is no list of expressions.
+//! Finds paths in a macro's arguments if these are not a list of expressions.
 
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::names::Segments;
 
-/// Whatever looks like a path to an item: of several segments, or a single name that begins like a type's. What
-/// follows a dot is a field or a method.
+/// Whatever looks like a path to an item: several segments, or a single name that begins like a type's. What follows a dot
+/// is a field or a method.
 pub(super) fn paths(tokens: TokenStream) -> Vec<Segments> {
     let mut found = Vec::new();
     let mut path = Path::default();
@@ -24,20 +24,20 @@ pub(super) fn paths(tokens: TokenStream) -> Vec<Segments> {
     found
 }
 
-/// The path that may be going on.
+/// The path being collected.
 #[derive(Default)]
 struct Path {
     segments: Segments,
-    /// The colons since the last name.
+    /// Colons since the last name.
     colons: usize,
-    /// The last token was one that makes a name no path: a dot, a quote, or a dollar.
+    /// The last token means that a name is not a path: a dot, a quote, or a dollar.
     hidden: bool,
 }
 
 impl Path {
     fn name(&mut self, name: String, found: &mut Vec<Segments>) {
         let continues = self.colons == 2 && !self.segments.is_empty();
-        // A path to another crate, or on from something generic.
+        // A path to another crate, or one that continues after generic arguments.
         let elsewhere = self.colons == 2 && self.segments.is_empty();
         let hidden = self.hidden && name != "crate" || elsewhere;
         if !continues {

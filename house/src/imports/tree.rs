@@ -1,4 +1,4 @@
-//! A crate's modules with their names and items, from its root file.
+//! A crate's modules with their names and items, starting from its root file.
 
 use std::{
     fs,
@@ -15,12 +15,12 @@ use super::{
 
 /// A module, in a file of its own or inline in another's.
 pub(super) struct Module {
-    /// The file, by its number.
+    /// The file, by index.
     pub(super) file: usize,
-    /// The module above, by its number; none above the root.
+    /// The parent module, by index; none for the root.
     pub(super) parent: Option<usize>,
     pub(super) names: Names,
-    /// The items, without modules and what is for tests.
+    /// The items, without modules and test-only code.
     pub(super) items: Vec<Item>,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Tree {
     pub(super) modules: Vec<Module>,
 }
 
-/// Where a module's text is, and where the files of the modules below it are.
+/// Where a module's text is, and where the files of its child modules are.
 struct Place {
-    /// By its number.
+    /// By index.
     file: usize,
     below: PathBuf,
 }
@@ -97,10 +97,10 @@ impl Tree {
         self.add_file(path, Some(parent), below)
     }
 
-    /// Enters what an item names into its module.
+    /// Adds the names that an item defines to its module.
     fn name(&mut self, module: usize, item: &Item) {
         if let Item::Use(imports) = item {
-            // A leading `::` is another crate.
+            // A leading `::` means another crate.
             let ours = imports.leading_colon.is_none();
             let private = is_private(&imports.vis);
             for leaf in leaves(&imports.tree) {
@@ -130,7 +130,7 @@ fn folder(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).to_owned()
 }
 
-/// What `#[path = "…"]` says.
+/// The path in `#[path = "…"]`.
 fn path_attribute(module: &ItemMod) -> Option<String> {
     module.attrs.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(meta) if meta.path.is_ident("path") => match &meta.value {

@@ -1,6 +1,5 @@
-//! The terms that this repository keeps to: phrases that readers of the field would not know, or would take for
-//! something else, with what to say instead. `banned.txt` has them; here is how they are looked for in what the public
-//! reads.
+//! The terminology of this repository: phrases that readers of the field would not know or would misunderstand, with
+//! replacements. `banned.txt` lists them; this module finds them in public texts.
 
 mod passage;
 mod rust;
@@ -12,29 +11,29 @@ pub use self::{
     rust::of_rust,
 };
 
-/// A phrase that is not used here.
+/// A banned phrase.
 #[derive(Debug)]
 pub struct Banned {
     pattern: Regex,
     instead: String,
 }
 
-/// Where a banned phrase stands.
+/// An occurrence of a banned phrase.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// The line in its file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
-    /// The phrase, as it is written there.
+    /// The phrase, as written there.
     pub phrase: String,
-    /// What to say.
+    /// The replacement.
     pub instead: String,
 }
 
-/// The list: a regular expression a line, and after a tab what to say instead. Empty lines and those with `#` in front
-/// say nothing. A space stands for any space, also for a line's end with the next line's comment sign.
+/// Parses the list: per line a regular expression and, after a tab, the replacement. Empty lines and those that begin with
+/// `#` are ignored. A space matches any white space, including a line break with the next line's comment sign.
 ///
 /// # Errors
-/// Says which line is wrong, and how.
+/// Which line is wrong, and how.
 pub fn banned(list: &str) -> Result<Vec<Banned>, String> {
     let numbered = list.lines().zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
     numbered.map(|(line, number)| ban(line).map_err(|error| format!("line {number}: {error}"))).collect()
@@ -50,7 +49,7 @@ fn ban(line: &str) -> Result<Banned, String> {
     Ok(Banned { pattern, instead: instead.trim().to_owned() })
 }
 
-/// Every banned phrase in these passages, in order of place.
+/// Every banned phrase in these passages, in order of position.
 pub fn findings(passages: &[Passage], banned: &[Banned]) -> Vec<Finding> {
     let mut found = Vec::new();
     for passage in passages {

@@ -1,30 +1,30 @@
-//! Text that is read in one go, and where it stands.
+//! Text that is read as one unit, and its position.
 
-/// A text with its place. What is spread over lines is one passage, since phrases are broken over lines too.
+/// A text with its position. Text over several lines is one passage, since phrases are broken over lines too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// The text, its lines kept apart.
+    /// The text, with its line breaks.
     pub text: String,
-    /// The line it begins in, from 1.
+    /// The line where it begins, from 1.
     pub line: usize,
-    /// Each line of the text is a line of the file; not so in a string with escapes.
+    /// Whether each line of the text is a line of the file; not so in a string with escapes.
     pub by_line: bool,
 }
 
 impl Passage {
-    /// The file's line for an offset in the text, in bytes.
+    /// The file's line for a byte offset in the text.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         let before = if self.by_line { self.text[..offset].matches('\n').count() } else { 0 };
         self.line + before
     }
 }
 
-/// A page, or a file that is read as it is.
+/// A page, or a file that is read unchanged.
 pub fn of_page(text: &str) -> Vec<Passage> {
     vec![Passage { text: text.to_owned(), line: 1, by_line: true }]
 }
 
-/// The comments of a TOML file, those that follow each other as one.
+/// The comments of a TOML file; consecutive lines form one passage.
 pub fn of_comments(text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -40,7 +40,7 @@ pub fn of_comments(text: &str) -> Vec<Passage> {
     passages
 }
 
-/// What follows the first `#` outside of quotes.
+/// The text after the first `#` outside of quotes.
 fn comment(line: &str) -> Option<&str> {
     let mut quote = None;
     for (at, letter) in line.char_indices() {

@@ -1,4 +1,4 @@
-//! What of a Rust source the public reads: documentation, messages, names.
+//! The public parts of a Rust source: documentation, messages, names.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use syn::Lit;
 
 use super::Passage;
 
-/// The string literals, doc comments and identifiers of a source, also of its macros.
+/// The string literals, doc comments and identifiers of a source, including those in macros.
 ///
-/// A doc comment's lines are one passage. An identifier is one with spaces between its words, at the first place where
-/// the file has it.
+/// The lines of a doc comment form one passage. An identifier is a passage of its words separated by spaces, at its first
+/// occurrence in the file.
 ///
 /// # Errors
-/// When the text is no Rust.
+/// When the text is not valid Rust.
 pub fn of_rust(text: &str) -> Result<Vec<Passage>, String> {
     let tokens: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| error.to_string())?;
     let mut source = Source::default();
@@ -26,9 +26,9 @@ pub fn of_rust(text: &str) -> Result<Vec<Passage>, String> {
 #[derive(Default)]
 struct Source {
     passages: Vec<Passage>,
-    /// Each with the first line it stands in.
+    /// Each with the line of its first occurrence.
     identifiers: BTreeMap<String, usize>,
-    /// The last passage is a doc comment, and nothing but attributes came after it.
+    /// The last passage is a doc comment, followed by nothing but attributes.
     in_doc: bool,
 }
 
@@ -54,7 +54,7 @@ impl Source {
                 TokenTree::Literal(literal) => {
                     let line = literal.span().start().line;
                     if let Some(text) = string(&literal) {
-                        // A string that goes on as it is written has the file's lines.
+                        // A string written over several lines without escapes has the file's lines.
                         let by_line = literal.span().end().line - line == text.matches('\n').count();
                         self.in_doc = false;
                         self.passages.push(Passage { text, line, by_line });
@@ -83,7 +83,7 @@ fn is_sign(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
-/// The text of `[doc = "…"]`, which is what a doc comment is to the language.
+/// The text of `[doc = "…"]`, the form of a doc comment in the token stream.
 fn doc_comment(attribute: &TokenTree) -> Option<Literal> {
     let TokenTree::Group(group) = attribute else { return None };
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();

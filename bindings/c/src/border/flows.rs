@@ -116,7 +116,7 @@ unsafe fn may_go(scheduler: *mut dvt_scheduler, flow: FlowId) -> Result<bool, Fa
     answered(status).map(|status| status == DVT_OK)
 }
 
-/// Whether there is a scheduler to ask, before anything of a table has changed.
+/// Whether there is a scheduler to ask, checked before anything in a table changes.
 ///
 /// # Safety
 /// As at the module's head.

@@ -1,23 +1,23 @@
-//! Handles: what C holds of a value that lives here.
+//! Handles: C's references to values that live here.
 //!
-//! A handle is the address of a *slot*. Slots are never given back to the system, so to look at a handle is defined for
-//! as long as the program runs, also after it was freed; a freed slot waits until [`WAITING`] others have been freed after
-//! it before it serves for another value. What this detects:
+//! A handle is the address of a *slot*. Slots are never returned to the system, so reading through a handle is defined for as
+//! long as the program runs, even after the handle was freed; a freed slot is reused only after [`WAITING`] others have been
+//! freed after it. This detects:
 //!
-//! | mistake | answer |
+//! | mistake | result |
 //! |---|---|
 //! | null, or not aligned | `DVT_ERROR_POINTER` |
 //! | a handle of another kind | `DVT_ERROR_HANDLE`: each kind's slots begin with letters of their own |
-//! | used after it was freed, freed twice | `DVT_ERROR_FREED`, until its slot serves again |
+//! | used after it was freed, freed twice | `DVT_ERROR_FREED`, until its slot is reused |
 //! | used in a signal handler that interrupted a call with it | `DVT_ERROR_BUSY` |
 //! | used by two threads at once | `DVT_ERROR_BUSY`: always with `DVT_CHECKED`, else mostly |
 //! | an address that was never a handle | `DVT_ERROR_HANDLE` if it can be read, else the system ends the program |
 //!
-//! What every call reads lies in a slot's first cache line: a *mark*, which is the kind's letters and the state in one number,
-//! so that one comparison examines both, and what a value's type has in front.
+//! A slot's first cache line contains what every call reads: a *mark*, which combines the kind's letters and the state in one
+//! number, so that one comparison checks both, and the first fields of the value.
 //!
-//! A call that panics poisons its handle: what is half done is not continued. The panic's message goes to standard error,
-//! as Rust's panics do, and to the thread's last error.
+//! A call that panics poisons its handle, because the value may be half changed. The panic's message goes to standard error, as
+//! Rust's panics do, and to the thread's last error.
 
 use std::{
     any::Any,
@@ -41,45 +41,45 @@ use crate::{
     structs::{dvt_far, dvt_flows, dvt_requests, dvt_scheduler, dvt_status},
 };
 
-/// So many freed slots wait before the first of them serves again.
+/// The number of freed slots that wait before the first of them is reused.
 const WAITING: usize = 1024;
 
 const FREED: u64 = 0;
 const POISONED: u64 = 1;
 const IDLE: u64 = 2;
-/// As [`IDLE`], of a handle whose calls in two threads are kept apart with certainty.
+/// Same as [`IDLE`], for a handle on which simultaneous calls of two threads are always detected.
 const IDLE_CHECKED: u64 = 3;
-/// A bit that is set besides either while a call is made.
+/// A bit that is set in addition to either during a call.
 const BUSY: u64 = 4;
-/// The bits of a mark that are the state.
+/// The bits of a mark that hold the state.
 const STATE: u64 = 0xff;
 
-/// What a handle stands for.
+/// The type of a handle's value.
 pub(super) trait Kind: Sized + Send + 'static {
     /// The type that C points to.
     type Opaque;
-    /// The letters in the marks of this kind's slots, with room for the state.
+    /// The letters in the marks of this kind's slots, leaving room for the state.
     const LETTERS: u64;
     const NAME: &'static str;
 
     fn freed() -> &'static Freed<Self>;
-    /// Whether two threads are kept apart with certainty.
+    /// Whether simultaneous calls of two threads are always detected.
     fn is_checked(&self) -> bool;
 }
 
-/// Slots that were freed, the oldest first.
+/// Freed slots, the oldest first.
 pub(super) type Freed<K> = Mutex<VecDeque<&'static Slot<K>>>;
 
-/// The place of a value.
+/// The storage of a value.
 #[repr(C, align(64))]
 pub(super) struct Slot<K> {
     mark: AtomicU64,
-    /// There is one unless it is freed.
+    /// Initialised unless the slot is freed.
     value: UnsafeCell<MaybeUninit<K>>,
 }
 
-// SAFETY: the value is reached only by whoever made the state BUSY, or FREED from something else, and it may move to that
-// thread. Without a check, that these are not two threads at once is the caller's promise.
+// SAFETY: only the thread that set the state to BUSY, or from another state to FREED, reaches the value, and the value may move
+// to that thread. Without a check, the caller promises that no two threads do so at once.
 unsafe impl<K: Send> Sync for Slot<K> {}
 
 macro_rules! kinds {
@@ -108,7 +108,7 @@ kinds! {
     Far, dvt_far, b"dvt\xd5far\0", |_: &Far| false;
 }
 
-/// A handle for `value`.
+/// Creates a handle for `value`.
 pub(super) fn make<K: Kind>(value: K) -> *mut K::Opaque {
     let mut freed = K::freed().lock().unwrap_or_else(PoisonError::into_inner);
     let again = if freed.len() > WAITING { freed.pop_front() } else { None };
@@ -120,33 +120,33 @@ pub(super) fn make<K: Kind>(value: K) -> *mut K::Opaque {
         }))
     });
     let idle = K::LETTERS | if value.is_checked() { IDLE_CHECKED } else { IDLE };
-    // SAFETY: nobody reaches a value that is freed, and this thread alone has taken the slot from the list.
+    // SAFETY: no other thread reaches a freed value, and only this thread has taken the slot from the list.
     unsafe { (*slot.value.get()).write(value) };
     slot.mark.store(idle, Ordering::Release);
     ptr::from_ref(slot).cast_mut().cast()
 }
 
-/// The mark that a handle's slot begins with, of whatever kind it is.
+/// The mark at the start of a handle's slot, whatever its kind.
 ///
 /// # Safety
 /// The handle is null, or came from [`make`] of some kind.
 #[inline(always)]
 unsafe fn mark<K: Kind>(handle: *mut K::Opaque) -> Result<&'static AtomicU64, Failure> {
-    // One after the other: as one condition they take three times as many instructions.
+    // One condition after the other: combined they take three times as many instructions.
     if handle.is_null() {
         return Err(null::<K>());
     }
     if !handle.cast::<AtomicU64>().is_aligned() {
         return Err(not_aligned::<K>());
     }
-    // SAFETY: every slot begins with such a number, and lives for ever.
+    // SAFETY: every slot begins with such a number and is never deallocated.
     Ok(unsafe { &*handle.cast::<AtomicU64>() })
 }
 
-/// Calls `run` with a handle's value. Gives the status that C sees: `DVT_OK` where `run` has none of its own.
+/// Calls `run` with a handle's value. Returns the status for C: `DVT_OK` if `run` has none of its own.
 ///
 /// # Safety
-/// As of [`mark`]; and one thread does this with a handle at a time, unless its value is checked.
+/// Same as for [`mark`]; and only one thread at a time does this with a handle, unless its value is checked.
 #[inline]
 pub(super) unsafe fn with<K: Kind, A: Into<dvt_status>>(
     handle: *mut K::Opaque,
@@ -157,9 +157,9 @@ pub(super) unsafe fn with<K: Kind, A: Into<dvt_status>>(
         Ok(mark) => mark,
         Err(failure) => return report(Err(failure)),
     };
-    // SAFETY: a slot of this kind. It was idle and is busy now, so there is a value, and nobody else is here.
+    // SAFETY: a slot of this kind. It was idle and is busy now, so there is a value, and no other thread reaches it.
     let value = unsafe { (*(*handle.cast::<Slot<K>>()).value.get()).assume_init_mut() };
-    // Only a status comes out of where panics are caught, as what comes out goes through memory.
+    // Only a status is returned from `catch_unwind`, because its result goes through memory.
     match catch_unwind(AssertUnwindSafe(|| report(run(value).map(Into::into)))) {
         Ok(status) => {
             mark.store(mark.load(Ordering::Relaxed) & !BUSY, Ordering::Release);
@@ -169,10 +169,10 @@ pub(super) unsafe fn with<K: Kind, A: Into<dvt_status>>(
     }
 }
 
-/// Makes an idle handle busy.
+/// Marks an idle handle as busy.
 #[inline(always)]
 fn claim<K: Kind>(mark: &AtomicU64) -> Result<&AtomicU64, Failure> {
-    // Not one step, as that would cost as much as many a policy does.
+    // Not an atomic exchange, which would cost as much as many a policy does.
     if mark.load(Ordering::Acquire) == K::LETTERS | IDLE {
         mark.store(K::LETTERS | IDLE | BUSY, Ordering::Relaxed);
     } else {
@@ -181,7 +181,7 @@ fn claim<K: Kind>(mark: &AtomicU64) -> Result<&AtomicU64, Failure> {
     Ok(mark)
 }
 
-/// In one step; an error where it is not idle at all.
+/// Atomically; an error if it is not idle.
 #[cold]
 #[inline(never)]
 fn claim_checked<K: Kind>(mark: &AtomicU64) -> Result<(), Failure> {
@@ -197,15 +197,15 @@ fn poisoned<K: Kind>(mark: &AtomicU64, panic: Box<dyn Any + Send>) -> dvt_status
     report(Err(internal(panic)))
 }
 
-/// Calls `run`, which has no handle yet.
+/// Calls `run`, for functions that have no handle yet.
 pub(super) fn without(run: impl FnOnce() -> Answer) -> dvt_status {
     report(catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(internal(panic))))
 }
 
-/// Ends the life of a handle's value. Null is no handle, and nothing happens.
+/// Frees a handle's value. Null is not a handle, and nothing happens.
 ///
 /// # Safety
-/// As of [`mark`].
+/// Same as for [`mark`].
 pub(super) unsafe fn free<K: Kind>(handle: *mut K::Opaque) -> dvt_status {
     if handle.is_null() {
         return dvt_status::DVT_OK;
@@ -216,7 +216,8 @@ pub(super) unsafe fn free<K: Kind>(handle: *mut K::Opaque) -> dvt_status {
         for state in [IDLE, IDLE_CHECKED, POISONED] {
             let (was, freed) = (K::LETTERS | state, K::LETTERS | FREED);
             if mark.compare_exchange(was, freed, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                // SAFETY: it is of this kind. It was not busy, and is FREED now, so there is a value, and nobody else is here.
+                // SAFETY: it is of this kind. It was not busy, and is FREED now, so there is a value, and no other thread
+                // reaches it.
                 let (slot, value) = unsafe {
                     let slot: &'static Slot<K> = &*handle.cast::<Slot<K>>();
                     (slot, (*slot.value.get()).assume_init_read())
@@ -242,7 +243,7 @@ fn not_aligned<K: Kind>() -> Failure {
     Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a {} is not aligned", K::NAME))
 }
 
-/// Why a slot with this mark is not taken.
+/// Why a slot with this mark is refused.
 #[cold]
 #[inline(never)]
 fn unfit<K: Kind>(mark: u64) -> Failure {
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
     use crate::{border::*, checks::Checks, convert::size, structs::*};
 
-    /// Panics when it is asked for a packet, as no policy should; and when it is dropped, if it is told to.
+    /// Panics when asked for a packet, as no policy should; and when dropped, if told to.
     #[derive(Debug)]
     struct Breaks {
         inner: Box<dyn Scheduler>,
@@ -359,7 +360,7 @@ mod tests {
         }
     }
 
-    /// A slot serves again after many others; memory does not grow with the handles that there were.
+    /// A slot is reused after many others; memory does not grow with the number of handles ever created.
     #[test]
     fn a_freed_handle_is_known_until_its_slot_serves_again() {
         let (mut handles, mut delay, mut room) = (Vec::new(), 0, 0);

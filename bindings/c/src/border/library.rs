@@ -1,4 +1,4 @@
-//! What is asked of the library, not of a handle.
+//! Functions of the library without a handle.
 
 use std::ffi::c_char;
 

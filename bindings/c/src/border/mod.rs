@@ -1,8 +1,8 @@
 //! Every function that C sees, and all unsafe code of this crate.
 //!
-//! [`pointer`] makes references of pointers and [`handle`] makes values of handles, or errors; the rest only calls them, and
-//! the safe modules of the crate. Each function rests on the same promise of its caller, which the header states and
-//! nothing here can examine:
+//! [`pointer`] turns pointers and [`handle`] turns handles into references, or reports errors; the rest only calls them, and
+//! the safe modules of the crate. Each function relies on the same promise of its caller, which the header states and nothing
+//! here can check:
 //!
 //! - a pointer that is not null points to what the header says, or to a struct that begins with another `size`;
 //! - texts end with a zero;
@@ -10,8 +10,8 @@
 //! - unless a handle was made with `DVT_CHECKED`, one thread uses it at a time;
 //! - none of it is written to by others during the call.
 //!
-//! Null and unaligned pointers, wrong sizes, handles of another kind and handles that were freed are errors and not
-//! undefined: see [`handle`].
+//! Null and unaligned pointers, wrong sizes, handles of another kind and freed handles are errors, not undefined behaviour: see
+//! [`handle`].
 #![allow(unsafe_code)]
 // All functions have the safety section above.
 #![allow(clippy::missing_safety_doc)]

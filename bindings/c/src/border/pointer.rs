@@ -1,7 +1,7 @@
-//! Pointers from C become references here, or an error.
+//! Converts pointers from C to references, or reports an error.
 //!
-//! A reference is made only to what begins with the right size, and of what is behind it only those fields are read that
-//! C has to write. Answers are written through the pointer: there need not have been anything before.
+//! A reference is created only to a struct that begins with the right size, and only those of its fields are read that C has to
+//! write. Results are written through the pointer: the memory need not have been initialised.
 
 use std::{any::type_name, ffi::c_char, ptr, slice};
 
@@ -12,12 +12,12 @@ use crate::{
     structs::{self, dvt_status},
 };
 
-/// The longest text that is taken, its end left out.
+/// The longest text accepted, without its terminator.
 const LONGEST_TEXT: usize = 4096;
-/// The longest array that is taken.
+/// The longest array accepted.
 const LONGEST_ARRAY: u32 = 4096;
 
-/// A struct of C.
+/// A struct shared with C.
 ///
 /// # Safety
 /// It is `repr(C)`, begins with its size as a `u32`, and all its fields are numbers or pointers: any bytes are a value.
@@ -25,7 +25,7 @@ pub(super) unsafe trait Struct: Copy {}
 
 macro_rules! structs {
     ($($name:ident),+ $(,)?) => {
-        // SAFETY: they are declared so in `structs`.
+        // SAFETY: `structs` declares them so.
         $(unsafe impl Struct for structs::$name {})+
     };
 }
@@ -50,34 +50,34 @@ structs!(
     dvt_turn,
 );
 
-/// A place in C's memory for an answer.
+/// A place in C's memory for a result.
 #[derive(Debug)]
 pub(super) struct Out<T>(*mut T);
 
 impl<T: Copy> Out<T> {
     #[inline]
     pub(super) fn write(self, value: T) {
-        // SAFETY: whoever made this promised that there is such a place for as long as the call lasts.
+        // SAFETY: the creator of this promised that the place exists for the duration of the call.
         unsafe { self.0.write(value) }
     }
 }
 
-/// Nanoseconds as C has them.
+/// Converts nanoseconds to C's representation.
 #[inline]
 fn numbers(times: &[Nanos]) -> &[u64] {
-    // SAFETY: a `Nanos` is its number in memory.
+    // SAFETY: a `Nanos` is represented as its number.
     unsafe { slice::from_raw_parts(times.as_ptr().cast(), times.len()) }
 }
 
-/// Nanoseconds that C has.
+/// Converts nanoseconds from C's representation.
 #[inline]
 pub(crate) fn nanos(times: &[u64]) -> &[Nanos] {
     // SAFETY: as above.
     unsafe { slice::from_raw_parts(times.as_ptr().cast(), times.len()) }
 }
 
-/// Reads a field that was written a moment ago, by a load of its own. A load of two fields at once has to wait until both
-/// stores have left the store buffer, which takes longer than all else here.
+/// Reads a field that was written a moment ago, by a separate load. A load of two fields at once stalls until both stores have
+/// left the store buffer, which takes longer than everything else here.
 #[inline(always)]
 pub(crate) fn alone<T: Copy>(field: &T) -> T {
     // SAFETY: a reference to a number.
@@ -87,8 +87,8 @@ pub(crate) fn alone<T: Copy>(field: &T) -> T {
 macro_rules! write_fields {
     ($to:expr, $packet:expr, $times:expr $(, $field:ident: $value:expr)*) => {{
         let (to, times): (_, &[u64]) = ($to, numbers($times));
-        // SAFETY: whoever made the place promised that it is one for the whole struct, and a demand has no more times than
-        // fit. Its size is there already.
+        // SAFETY: the creator of the place promised that it is large enough for the whole struct, and a demand has no more
+        // times than fit. Its size is already written.
         unsafe {
             (&raw mut (*to).flow).write(alone(&$packet.flow.0));
             (&raw mut (*to).bytes).write(alone(&$packet.bytes));
@@ -106,8 +106,8 @@ macro_rules! write_fields {
     }};
 }
 
-/// These are written field by field: a struct that is put together elsewhere and copied takes twice as long, which a
-/// packet notices.
+/// These are written field by field: a struct that is built elsewhere and copied takes twice as long, which is noticeable per
+/// packet.
 impl Out<structs::dvt_packet> {
     #[inline]
     pub(super) fn write_packet(self, packet: &Packet) {
@@ -122,23 +122,23 @@ impl Out<structs::dvt_dispatch> {
     }
 }
 
-/// A struct that C wrote.
+/// Reads a struct written by C.
 ///
 /// # Safety
-/// The pointer is null, or points to a `T` or to another struct that begins with its size, which live for `'a`.
+/// The pointer is null, or points to a `T` or to another struct that begins with its size, valid for `'a`.
 #[inline]
 pub(super) unsafe fn read<'a, T: Struct>(given: *const T) -> Result<&'a T, Failure> {
-    // SAFETY: as promised, and then it is as long as a `T`.
+    // SAFETY: as promised, and once its size is checked it is as long as a `T`.
     unsafe {
         is_of_size(given)?;
         Ok(&*given)
     }
 }
 
-/// A place for a struct, of which C wrote the size.
+/// A place for a struct whose size C has written.
 ///
 /// # Safety
-/// As of [`read`], until the answer is written.
+/// Same as for [`read`], until the result is written.
 #[inline]
 pub(super) unsafe fn out<T: Struct>(given: *mut T) -> Result<Out<T>, Failure> {
     // SAFETY: as promised.
@@ -149,17 +149,17 @@ pub(super) unsafe fn out<T: Struct>(given: *mut T) -> Result<Out<T>, Failure> {
 /// A place for a number.
 ///
 /// # Safety
-/// The pointer is null, or points to a place for a `T`, until the answer is written.
+/// The pointer is null, or points to a place for a `T`, until the result is written.
 #[inline]
 pub(super) unsafe fn place<T>(given: *mut T) -> Result<Out<T>, Failure> {
     is_usable(given)?;
     Ok(Out(given))
 }
 
-/// An array of numbers or structs; nothing of a struct is examined.
+/// An array of numbers or structs; the structs' sizes are not checked.
 ///
 /// # Safety
-/// The pointer is null, or points to `count` of `T`, which live for `'a`.
+/// The pointer is null, or points to `count` values of `T`, valid for `'a`.
 pub(super) unsafe fn array<'a, T>(given: *const T, count: u32) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
@@ -168,28 +168,28 @@ pub(super) unsafe fn array<'a, T>(given: *const T, count: u32) -> Result<&'a [T]
         return Err(Failure::range(format!("an array has at most {LONGEST_ARRAY} elements, not {count}")));
     }
     is_usable(given)?;
-    // SAFETY: as promised; at most 4096 structs are no more than an isize counts.
+    // SAFETY: as promised; the size of at most 4096 structs fits in an isize.
     Ok(unsafe { slice::from_raw_parts(given, count as usize) })
 }
 
 /// A text.
 ///
 /// # Safety
-/// The pointer is null, or points to bytes of which one is zero, which live for `'a`.
+/// The pointer is null, or points to bytes with a terminating zero, valid for `'a`.
 pub(super) unsafe fn text<'a>(given: *const c_char) -> Result<&'a str, Failure> {
     is_usable(given)?;
     let wrong = |text| Err(Failure::new(dvt_status::DVT_ERROR_TEXT, text));
     // SAFETY: nothing behind the zero is read, as promised.
     let end = (0..=LONGEST_TEXT).find(|&at| unsafe { given.add(at).read() } == 0);
     let Some(length) = end else { return wrong("a text has more than 4096 bytes") };
-    // SAFETY: all of these were just read.
+    // SAFETY: all of these bytes were just read.
     let bytes = unsafe { slice::from_raw_parts(given.cast::<u8>(), length) };
     str::from_utf8(bytes).or_else(|_| wrong("a text is not UTF-8"))
 }
 
 #[inline]
 fn is_usable<T>(given: *const T) -> Result<(), Failure> {
-    // One after the other, as for handles.
+    // One condition after the other, as for handles.
     if given.is_null() {
         return Err(null::<T>());
     }
@@ -197,11 +197,11 @@ fn is_usable<T>(given: *const T) -> Result<(), Failure> {
 }
 
 /// # Safety
-/// As of [`read`].
+/// Same as for [`read`].
 #[inline]
 unsafe fn is_of_size<T: Struct>(given: *const T) -> Result<(), Failure> {
     is_usable(given)?;
-    // SAFETY: whatever struct it is, it begins with its size.
+    // SAFETY: every struct begins with its size.
     let size = unsafe { &*given.cast::<u32>() };
     if *size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(size)) }
 }

@@ -1,4 +1,4 @@
-//! What only some packet schedulers have: costs that are learnt, and queues before later resources.
+//! Parts that only some packet schedulers have: learnt costs, and queues before later resources.
 
 use super::{
     handle::with,

@@ -1,6 +1,6 @@
-//! A packet scheduler and a flow table called through C and directly, which have to give the same answers.
+//! A packet scheduler and a flow table called through C and directly must give the same results.
 //!
-//! Tests and the fuzz target `border` make up the calls.
+//! Tests and the fuzz target `border` generate the calls.
 
 use dovetail_sched::{
     Backlog, Demand, Dispatch, Feedback, FlowId, Limits, MAX_RESOURCES, Nanos, Packet, Peekable, PolicySpec,
@@ -19,14 +19,14 @@ pub(crate) const PROGRAMS: u32 = 3;
 pub(crate) enum Call {
     /// Time that passes before the next call.
     Wait(u64),
-    /// Of this conversation, of this length and demand; the flow table names the flow.
+    /// A packet of this connection, with this length and demand; the flow table determines the flow.
     Arrive(u8, u32, [u64; MAX_RESOURCES]),
-    /// With a demand over another number of resources.
+    /// A packet with a demand over another number of resources.
     WrongDemand(u32),
     TooManyFlows,
     Dequeue,
     Peek,
-    /// The packet of this number in the pipeline goes on, is dropped or is aborted; it took as long as said.
+    /// The packet with this number in the pipeline goes on, is dropped or is aborted; it took this long.
     GoOn(usize, u64),
     Die(usize),
     Weight(u32, f64),
@@ -52,7 +52,7 @@ struct OnItsWay {
     has_started: bool,
 }
 
-/// The scheduler itself beside the one behind the C functions.
+/// The scheduler itself, and the one behind the C functions.
 struct Pair {
     ours: Peekable<Box<dyn dovetail_sched::Scheduler>>,
     theirs: Scheduler,
@@ -243,7 +243,7 @@ impl Pair {
     }
 }
 
-/// Makes the calls on both, and takes out what is left.
+/// Makes the calls on both, and then takes out everything that is left.
 pub(crate) fn play(policy: &str, resources: usize, limits: Limits, flags: u32, calls: &[Call], policies: &[String]) {
     let mut pair = Pair::new(policy, resources, limits, flags);
     for call in calls {

@@ -1,6 +1,6 @@
-//! A request scheduler and the far queue called through C and directly, which have to give the same answers.
+//! A request scheduler and the far queue called through C and directly must give the same results.
 //!
-//! Tests and the fuzz target `border` make up the events.
+//! Tests and the fuzz target `border` generate the events.
 
 use dovetail_sched::{
     Nanos, Weight,

@@ -1,4 +1,4 @@
-//! Mistakes of a caller have an error and a sentence, and change nothing.
+//! A caller's mistakes result in an error and a message, and change nothing.
 #![allow(unsafe_code)]
 
 use std::{
@@ -19,7 +19,7 @@ use crate::through_c::{Flows, Requests, Scheduler, Sized0, last_error, packet_to
 fn make(policy: &str, setup: &dvt_setup) -> dvt_status {
     let policy = CString::new(policy).unwrap();
     let mut handle = null_mut();
-    // SAFETY: all pointers are those of values.
+    // SAFETY: all pointers point to values.
     let status = unsafe { dvt_scheduler_new(policy.as_ptr(), setup, &raw mut handle) };
     assert_eq!(handle.is_null(), status != DVT_OK);
     // SAFETY: null or a handle.
@@ -27,7 +27,7 @@ fn make(policy: &str, setup: &dvt_setup) -> dvt_status {
     status
 }
 
-/// A status that is this error, with a sentence that has these words.
+/// Checks that a status is this error, with a message that contains these words.
 #[track_caller]
 fn is(status: dvt_status, error: dvt_status, words: &str) {
     assert_eq!(status, error, "{}", last_error());
@@ -56,7 +56,7 @@ fn a_setup_that_cannot_be_is_refused() {
     is(make(&"x".repeat(5000), &setup), DVT_ERROR_TEXT, "4096");
     let not_utf8 = CString::new([0xff_u8]).unwrap();
     let mut handle = null_mut();
-    // SAFETY: all pointers are null or those of values.
+    // SAFETY: all pointers are null or point to values.
     unsafe {
         is(dvt_scheduler_new(not_utf8.as_ptr(), &setup, &raw mut handle), DVT_ERROR_TEXT, "UTF-8");
         is(dvt_scheduler_new(null(), &setup, &raw mut handle), DVT_ERROR_POINTER, "null");
@@ -96,7 +96,7 @@ fn a_call_that_cannot_be_is_refused() {
     is(offer(&dvt_packet { resources: u32::MAX, ..packet }), DVT_ERROR_RANGE, "1 to 8 resources");
     let event = dvt_event::sized();
     let (mut learnt, mut backlog, mut at) = (dvt_learnt::sized(), dvt_backlog::sized(), 0);
-    // SAFETY: all pointers are null or those of values.
+    // SAFETY: all pointers are null or point to values.
     unsafe {
         is(dvt_enqueue(handle, &packet, 0, null_mut()), DVT_ERROR_POINTER, "dvt_admission is null");
         is(dvt_enqueue(handle, null(), 0, &raw mut admission), DVT_ERROR_POINTER, "dvt_packet is null");
@@ -128,7 +128,7 @@ fn a_call_that_cannot_be_is_refused() {
         is(dvt_backlog_before(split.0, 0, &raw mut backlog), DVT_ERROR_RANGE, "from 1 to 1, not 0");
         is(dvt_backlog_before(split.0, 2, &raw mut backlog), DVT_ERROR_RANGE, "not 2");
     }
-    // An error is no answer, and does not stay: the next call is as ever.
+    // An error is not sticky: the next call works as usual.
     assert!(scheduler.enqueue(&two(1), Nanos::ZERO).is_queued());
     assert_eq!(scheduler.dequeue(Nanos::ZERO).map(|next| next.packet.handle), Some(1));
 }
@@ -138,7 +138,7 @@ fn an_id_that_would_take_the_memory_is_refused() {
     let requests = Requests::new("grants", &RequestSetup::for_bytes(1e5));
     let far = 1 << 20;
     let request = dvt_request { length: DVT_UNKNOWN, ..dvt_request::sized() };
-    // SAFETY: all pointers are those of values.
+    // SAFETY: all pointers point to values.
     unsafe {
         is(dvt_requests_set_class(requests.0, far, 1.0, 0), DVT_ERROR_RANGE, "the class's is 1048576");
         is(dvt_requests_set_user(requests.0, far, 0, 0), DVT_ERROR_RANGE, "the user's");
@@ -165,12 +165,12 @@ fn an_id_that_would_take_the_memory_is_refused() {
     }
 }
 
-/// For how long is tested beside the handles.
+/// How long a freed handle is recognised is tested next to the handles.
 #[test]
 fn a_handle_that_was_freed_is_known() {
     let setup = setup_to_c(2, Limits::UNLIMITED, 0);
     let (freed, mut at) = (Scheduler::new("drr", &setup).0, 0);
-    // SAFETY: what was a handle is one to look at; null is none.
+    // SAFETY: a former handle may be read; null is no handle.
     unsafe {
         is(dvt_poll_at(freed, &raw mut at), DVT_ERROR_FREED, "was freed");
         is(dvt_scheduler_free(freed), DVT_ERROR_FREED, "was freed");
@@ -189,10 +189,10 @@ fn a_handle_of_another_kind_is_known() {
         is(dvt_requests_poll_at(flows.0.cast(), &raw mut at), DVT_ERROR_HANDLE, "not a dvt_requests");
         is(dvt_scheduler_free(flows.0.cast()), DVT_ERROR_HANDLE, "not a dvt_scheduler");
         is(dvt_poll_at(ptr::without_provenance_mut(12), &raw mut at), DVT_ERROR_POINTER, "not aligned");
-        // A number that is none, in memory that can be read.
+        // A number that is no handle, in readable memory.
         let mut other = [0x1234_u64; 64];
         is(dvt_poll_at(other.as_mut_ptr().cast(), &raw mut at), DVT_ERROR_HANDLE, "not a dvt_scheduler");
-        // The table asks the scheduler only when a flow has to go, but nothing changes before it could.
+        // The table asks the scheduler only when a flow has to be retired, but nothing changes before it could.
         let (mut gone, other) = (0, requests.0.cast());
         is(dvt_flows_lookup(flows.0, other, &tuple, 0, &raw mut lookup), DVT_ERROR_HANDLE, "not a dvt_scheduler");
         is(dvt_flows_expire(flows.0, other, 0, 1, &raw mut gone), DVT_ERROR_HANDLE, "not a dvt_scheduler");
@@ -219,7 +219,7 @@ fn a_flow_that_the_scheduler_cannot_know_may_go() {
     assert_eq!(flows.expire(&mut scheduler, Nanos(9), 5), 1);
 }
 
-/// With `DVT_CHECKED` a packet that is queued is not taken again, and time does not run back.
+/// With `DVT_CHECKED` a queued packet is not accepted again, and time must not run backwards.
 #[test]
 fn a_checked_handle_looks_after_its_caller() {
     let limits = Limits { packets: Some(2), on_full: dovetail_sched::DropPolicy::Head, ..Limits::UNLIMITED };
@@ -227,7 +227,7 @@ fn a_checked_handle_looks_after_its_caller() {
     let (handle, packet, mut admission) = (scheduler.0, packet_to_c(&two(7)), dvt_admission::sized());
     let now = Nanos(5);
     assert!(scheduler.enqueue(&two(7), now).is_queued());
-    // SAFETY: all pointers are those of values.
+    // SAFETY: all pointers point to values.
     unsafe {
         is(dvt_enqueue(handle, &packet, 5, &raw mut admission), DVT_ERROR_DUPLICATE, "the packet 7 is queued already");
         is(dvt_enqueue(handle, &packet_to_c(&two(8)), 4, &raw mut admission), DVT_ERROR_TIME, "from 5ns to 4ns");
@@ -236,13 +236,13 @@ fn a_checked_handle_looks_after_its_caller() {
     assert!(scheduler.peek(now).is_some());
     let next = scheduler.dequeue(now).unwrap().packet;
     assert!(scheduler.enqueue(&two(7), now).is_queued(), "it is not queued any more");
-    // Before a later resource it is another matter.
+    // Before a later resource the packet counts separately.
     assert!(scheduler.enqueue_before(1, &next, now).is_queued());
     // SAFETY: as above.
     let again = unsafe { dvt_enqueue_before(handle, 1, &packet, 5, &raw mut admission) };
     is(again, DVT_ERROR_DUPLICATE, "queued already");
     assert!(scheduler.dequeue_before(1, now).is_some());
-    // One that was evicted can be queued again once it was collected.
+    // An evicted packet can be queued again once it has been collected.
     assert!(scheduler.enqueue(&two(8), now).is_queued());
     assert!(scheduler.enqueue(&two(9), now).evicted);
     assert_eq!(scheduler.poll_evicted().map(|lost| lost.handle), Some(7));
@@ -254,7 +254,7 @@ fn a_sentence_is_of_its_thread() {
     is(make("no-such", &setup_to_c(1, Limits::UNLIMITED, 0)), DVT_ERROR_POLICY, "unknown policy 'no-such'");
     thread::spawn(|| assert_eq!(last_error(), "")).join().unwrap();
     assert!(last_error().contains("no-such"));
-    // The longest that there is, the list of all policies, is whole.
+    // The longest message, the list of all policies, is complete.
     for name in dovetail_sched::registry::all_names() {
         assert!(last_error().contains(name));
     }
@@ -269,7 +269,7 @@ fn policies_are_listed_whole() {
     {
         let mut listed = Vec::new();
         let mut policy = dvt_policy::sized();
-        // SAFETY: the pointer is that of a value.
+        // SAFETY: the pointer points to a value.
         while unsafe { dvt_policy_at(orders, listed.len() as u32, &raw mut policy) } == DVT_OK {
             assert_eq!(policy.orders, orders);
             listed.push((text(&policy.name), text(&policy.cost), text(&policy.summary)));

@@ -1,10 +1,10 @@
-//! The header is what cbindgen makes of the sources. `DOVETAIL_BLESS=1` writes it anew.
+//! The header is what cbindgen generates from the sources. `DOVETAIL_BLESS=1` rewrites it.
 
 use std::{env, fs};
 
 use crate::tools::crate_folder;
 
-/// The header that belongs to the sources as they are.
+/// The header generated from the current sources.
 pub(crate) fn made() -> String {
     let config = cbindgen::Config::from_file(crate_folder().join("cbindgen.toml")).unwrap();
     let bindings = cbindgen::Builder::new().with_crate(crate_folder()).with_config(config).generate().unwrap();

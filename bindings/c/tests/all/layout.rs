@@ -1,7 +1,7 @@
-//! The binary interface is the one that was promised: sizes, places of fields, numbers and functions.
+//! The binary interface is as promised: sizes, offsets of fields, numbers and functions.
 //!
-//! `tests/abi.txt` has them as they are where pointers have 64 bits; `DOVETAIL_BLESS=1` writes it anew. A line may be added
-//! in any release. A line that changes or goes needs another `DVT_ABI_VERSION`.
+//! `tests/abi.txt` has them for 64-bit pointers; `DOVETAIL_BLESS=1` rewrites it. Any release may add lines. A line that changes
+//! or disappears requires another `DVT_ABI_VERSION`.
 
 use std::{env, fmt::Write as _, fs, mem::offset_of};
 
@@ -15,7 +15,7 @@ use crate::{
 macro_rules! layout {
     ($lines:ident: $($name:ident { $($field:ident),+ $(,)? })+) => {
         $(
-            // No field is left out.
+            // No field may be left out.
             let _ = |whole: &$name| { let $name { $($field: _),+ } = whole; };
             writeln!($lines, "struct {} {} {}", stringify!($name), size_of::<$name>(), align_of::<$name>()).unwrap();
             let mut end = 0;
@@ -35,7 +35,7 @@ macro_rules! layout {
 
 fn size_of_field<T>(size: impl FnOnce(&T) -> usize) -> usize {
     let place = std::mem::MaybeUninit::<T>::zeroed();
-    // SAFETY: structs of numbers and pointers, of which zeros are a value.
+    // SAFETY: structs of numbers and pointers, for which zeros are valid.
     #[allow(unsafe_code)]
     size(unsafe { place.assume_init_ref() })
 }
@@ -66,7 +66,7 @@ fn structs() -> String {
     lines
 }
 
-/// What else the header promises: constants, numbers of enums and declarations of functions, a line each.
+/// The header's other promises: constants, numbers of enums and declarations of functions, one per line.
 fn declarations(header: &str) -> String {
     let mut lines = String::new();
     let mut declaration = String::new();
@@ -108,7 +108,7 @@ fn the_binary_interface_is_the_promised_one() {
     assert!(added.is_empty(), "not in tests/abi.txt yet (DOVETAIL_BLESS=1 writes it): {added:#?}");
 }
 
-/// C's compiler lays everything out as Rust's does.
+/// C's compiler uses the same layout as Rust's.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn c_has_the_same_layout() {

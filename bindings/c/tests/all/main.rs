@@ -1,7 +1,7 @@
-//! Every test of the C border, as one program.
+//! All tests of the C interface, as one program.
 //!
-//! A caller of C functions promises what no compiler examines, so these tests are unsafe where they call: the modules
-//! that do so say it at their head.
+//! The compiler cannot check what a caller of C functions promises, so these tests are unsafe where they call them: the modules
+//! that do so allow it at their head.
 #![allow(clippy::unwrap_used)]
 
 mod both_packets;

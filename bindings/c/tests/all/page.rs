@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use crate::tools::{Language, Link, crate_folder, run};
 
-/// What stands in the page's blocks of this language.
+/// The contents of the page's code blocks in this language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let open = format!("```{language}\n");
     page.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
@@ -25,7 +25,7 @@ fn the_page_s_program_prints_what_the_page_shows() {
     assert_eq!(run(&mut Command::new(&program)), outputs[0]);
 }
 
-/// Every function is on the page: by its name, or among those with the prefix that the page names.
+/// Every function is on the page: by its name, or among those with a prefix that the page names.
 #[test]
 fn the_page_knows_every_call() {
     let page = fs::read_to_string(crate_folder().join("../../docs/c.md")).unwrap();

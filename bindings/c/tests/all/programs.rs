@@ -1,4 +1,4 @@
-//! Programs in C and C++: they compile without a warning, and run with both libraries.
+//! Programs in C and C++ compile without a warning, and run with both libraries.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -6,7 +6,7 @@ use dovetail_skip::skipped;
 
 use crate::tools::{Language, Link, command, crate_folder, is_here, library_folder, run};
 
-/// The headers alone, in a file that has nothing else.
+/// The headers alone, in a file without anything else.
 #[test]
 fn headers_stand_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -27,7 +27,7 @@ fn headers_stand_alone() {
     }
 }
 
-/// Both libraries have every function of the header, and the shared one has nothing else that a program could see.
+/// Both libraries have every function of the header, and the shared one exports nothing else.
 #[test]
 fn the_library_exports_the_header() {
     if !is_here("nm") {
@@ -71,8 +71,8 @@ fn the_classes_do_what_they_say() {
     run(&mut Command::new(&program));
 }
 
-/// Ten million calls, right and wrong ones: nothing is read that was not written, nothing is written where it does not
-/// belong, nothing is lost, and memory does not grow.
+/// Ten million calls, right and wrong ones: nothing uninitialised is read, nothing is written out of bounds, nothing is lost,
+/// and memory does not grow.
 #[test]
 fn sanitizers_find_nothing_in_ten_million_calls() {
     if !Language::C11.is_here() {
@@ -88,10 +88,10 @@ fn sanitizers_find_nothing_in_ten_million_calls() {
     }
     let program = folder.path().join("random_calls");
     Language::C11.compile("tests/c/random_calls.c", Link::Static, &flags, &program);
-    // Freed memory that is kept back counts as memory: no more than 16 MB of it.
+    // Freed memory in quarantine counts as memory: no more than 16 MB of it.
     let printed = run(Command::new(&program).args(["10000000", "4"]).env("ASAN_OPTIONS", "quarantine_size_mb=16"));
     assert!(calls_of(&printed) >= 10_000_000, "{printed}");
-    // The sanitizer itself remembers from where each allocation came, so growth is measured without it.
+    // The sanitizer itself records where each allocation came from, so growth is measured without it.
     Language::C11.compile("tests/c/random_calls.c", Link::Static, &["-O1"], &program);
     let printed = run(Command::new(&program).args(["10000000", "4"]));
     let words: Vec<&str> = printed.split(' ').collect();
@@ -121,7 +121,7 @@ fn valgrind_finds_nothing() {
         .args([calls, "5"]));
 }
 
-/// Packets that are sent to the example's network come back: six, of two ports each.
+/// Packets that are sent to the example's network come back: six, with two ports each.
 #[test]
 fn the_example_gives_packets_back() {
     if !Language::C11.is_here() || !is_here("unshare") || !is_here("bash") {
@@ -157,7 +157,7 @@ fn the_example_says_what_it_lacks() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("tun");
     Language::C11.compile("examples/tun.c", Link::Static, &["-O1"], &program);
-    // Without the right to make a device, which only root has and can give up.
+    // Without the permission to create a device, which only root has and can drop.
     let mut without = Command::new("setpriv");
     without.args(["--bounding-set=-net_admin", "--inh-caps=-net_admin"]).arg(&program);
     match without.output() {
@@ -169,7 +169,7 @@ fn the_example_says_what_it_lacks() {
     }
 }
 
-/// What is installed is found by CMake, and programs run with it.
+/// CMake finds what is installed, and programs run with it.
 #[test]
 fn cmake_finds_what_is_installed() {
     if !Language::C11.is_here() || !Language::Cpp17.is_here() || !is_here("cmake") {

@@ -1,4 +1,4 @@
-//! Random calls through C and directly have the same answers: packet schedulers and the flow table, for all policies.
+//! Random calls through C and directly give the same results: packet schedulers and the flow table, for all policies.
 
 use dovetail_sched::{DropPolicy, Limits};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Random events through C and directly have the same answers: request schedulers, for all policies, and the far queue.
+//! Random events through C and directly give the same results: request schedulers, for all policies, and the far queue.
 
 use dovetail_sched::{Nanos, request::FarDelay};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use crate::both_requests::{CLASSES, Event, IDS, USERS, play, policies};
 
 fn event() -> impl Strategy<Value = Event> {
     let units = 0u64..60_000;
-    // One more of each than there are, as a careless caller has it.
+    // One more of each than there are, as a careless caller might use.
     let (ids, users, classes) = (0..IDS + 1, 0..USERS + 1, 0..CLASSES + 1);
     let far = (0u64..400_000_000, prop::option::of(0u64..400_000_000));
     prop_oneof![

@@ -1,4 +1,4 @@
-//! A handle for each thread: threads do not see each other. One handle for two: the second is told so.
+//! With one handle per thread, threads do not affect each other. With one handle for two threads, the second gets an error.
 #![allow(unsafe_code)]
 
 use std::{
@@ -46,7 +46,7 @@ fn a_handle_a_thread() {
     });
 }
 
-/// What the calling thread has had of processors, in nanoseconds, and how often it gave one up to wait.
+/// The calling thread's processor time in nanoseconds, and how often it yielded the processor to wait.
 fn spent() -> Option<(u64, u64)> {
     let first_number = |text: &str| text.split_whitespace().next()?.parse().ok();
     let used = first_number(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)?;
@@ -54,8 +54,8 @@ fn spent() -> Option<(u64, u64)> {
     Some((used, first_number(status.split_once("\nvoluntary_ctxt_switches:")?.1)?))
 }
 
-/// Two handles have nothing in common: neither thread ever waits for the other, and neither needs more time of a processor than
-/// alone. Other work on the machine changes the first not at all, and the second little; that one is tried again.
+/// Two handles are independent: neither thread ever waits for the other, and neither needs more processor time than alone.
+/// Other work on the machine does not affect the first, and hardly the second; the second is retried.
 #[test]
 fn two_threads_with_a_handle_each_do_twice_the_work() {
     if spent().is_none() {
@@ -63,7 +63,7 @@ fn two_threads_with_a_handle_each_do_twice_the_work() {
     }
     let work = |together: &Barrier| {
         let run = || order(&mut Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0))).len();
-        // Memory is there afterwards.
+        // Warms up memory.
         run();
         together.wait();
         let (used, waited) = spent().unwrap();
@@ -108,7 +108,7 @@ fn a_handle_goes_to_another_thread() {
     assert_eq!(first.len() as u64 + waiting, 20_000);
 }
 
-/// Whatever the threads' luck is: of two that call at once, one is served and the other told so, and no packet is lost.
+/// Whatever the timing: of two simultaneous calls, one succeeds and the other gets an error, and no packet is lost.
 #[test]
 fn a_checked_handle_for_two_threads() {
     let scheduler = Scheduler::new("drr", &setup_to_c(1, Limits::UNLIMITED, DVT_CHECKED));

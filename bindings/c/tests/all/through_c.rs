@@ -1,6 +1,6 @@
-//! The schedulers as a caller of the C functions has them, with answers in the core's types.
+//! The schedulers as used through the C functions, with results in the core's types.
 //!
-//! Each method passes what the header asks for, and panics on a status that is an error.
+//! Each method passes what the header requires, and panics if the status is an error.
 #![allow(unsafe_code)]
 
 use std::{
@@ -25,7 +25,7 @@ macro_rules! sized {
     ($($name:ident),+ $(,)?) => {
         $(impl Sized0 for $name {
             fn sized() -> Self {
-                // SAFETY: structs of numbers and pointers, of which zeros are a value.
+                // SAFETY: structs of numbers and pointers, for which zeros are valid.
                 Self { size: size_of::<Self>() as u32, ..unsafe { zeroed() } }
             }
         })+
@@ -63,7 +63,7 @@ pub(crate) fn text(written: &[c_char]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Whether a status is yes; no is no.
+/// Whether a status is `DVT_OK`; `DVT_NONE` is false.
 #[track_caller]
 pub(crate) fn yes(status: dvt_status) -> bool {
     match status {
@@ -73,7 +73,7 @@ pub(crate) fn yes(status: dvt_status) -> bool {
     }
 }
 
-/// What a call writes where it says yes.
+/// What a call writes if its status is `DVT_OK`.
 fn written<T: Sized0>(call: impl FnOnce(*mut T) -> dvt_status) -> Option<T> {
     let mut place = T::sized();
     yes(call(&raw mut place)).then_some(place)
@@ -84,7 +84,7 @@ fn number(call: impl FnOnce(*mut u64) -> dvt_status) -> Option<u64> {
     yes(call(&raw mut place)).then_some(place)
 }
 
-/// All of a numbered list.
+/// All items of a numbered list.
 fn all<T: Sized0>(mut call: impl FnMut(u32, *mut T) -> dvt_status) -> Vec<T> {
     (0..).map_while(|at| written(|place| call(at, place))).collect()
 }
@@ -101,7 +101,7 @@ pub(crate) fn packet_to_c(packet: &Packet) -> dvt_packet {
         resources: times.len() as u32,
         arrival_ns: packet.arrival.0,
         handle: packet.handle,
-        // What is behind the demand is not looked at.
+        // Entries beyond the demand are not read.
         demand_ns: [0xdead; DVT_MAX_RESOURCES],
         ..dvt_packet::sized()
     };
@@ -169,7 +169,7 @@ pub(crate) fn setup_to_c(resources: usize, limits: Limits, flags: u32) -> dvt_se
 
 pub(crate) struct Scheduler(pub(crate) *mut dvt_scheduler);
 
-// SAFETY: what the header says of handles.
+// SAFETY: as the header states for handles.
 unsafe impl Send for Scheduler {}
 
 impl Drop for Scheduler {
@@ -179,7 +179,7 @@ impl Drop for Scheduler {
     }
 }
 
-// SAFETY of all calls: the handle lives as long as this, and the pointers are those of values.
+// SAFETY of all calls: the handle lives as long as this, and the pointers point to values.
 impl Scheduler {
     pub(crate) fn new(policy: &str, setup: &dvt_setup) -> Self {
         let policy = CString::new(policy).unwrap();
@@ -273,7 +273,7 @@ impl Scheduler {
         assert!(yes(unsafe { dvt_set_program(self.0, flow.0, program) }));
     }
 
-    /// Names, and cost and expansion as bits; a cost that is not known is none.
+    /// Names, with cost and expansion as bits; `None` for an unknown cost.
     pub(crate) fn learnt(&self) -> Vec<(String, Option<[u64; 2]>, u64)> {
         let programs = all(|at, place: *mut dvt_learnt| unsafe { dvt_learnt_at(self.0, at, place) });
         let seen = |learnt: &dvt_learnt| {

@@ -1,4 +1,4 @@
-//! The system's compilers and other tools, where there are any.
+//! The system's compilers and other tools, if installed.
 
 use std::{
     env,
@@ -14,12 +14,12 @@ pub(crate) fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo has put the libraries that these tests are linked to as well.
+/// The folder of the libraries that cargo has built and these tests are linked to as well.
 pub(crate) fn library_folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Whether there is such a program here; if not, the test that asks is listed as skipped.
+/// Whether a program is installed; if not, the test that asks is listed as skipped.
 pub(crate) fn is_here(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
@@ -28,14 +28,14 @@ pub(crate) fn is_here(program: &str) -> bool {
     found
 }
 
-/// A compiler, and what it is called with for its language.
+/// A compiler, with its arguments for a language.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Language {
     C11,
     Cpp17,
 }
 
-/// What the program is linked to.
+/// How the program is linked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Link {
     Shared,
@@ -66,7 +66,7 @@ impl Language {
         command
     }
 
-    /// Makes a program of a source below this crate's folder.
+    /// Compiles a source below this crate's folder to a program.
     pub(crate) fn compile(self, source: &str, link: Link, flags: &[&str], program: &Path) {
         let libraries = library_folder();
         let mut command = self.command();
@@ -83,7 +83,7 @@ impl Language {
     }
 }
 
-/// Runs a command that has to succeed; what it printed.
+/// Runs a command that must succeed; returns its output.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

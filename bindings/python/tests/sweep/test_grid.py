@@ -165,6 +165,12 @@ def test_a_table_of_points(tmp_path, kind):
     assert points.size == 2, "a row that is there twice is one point"
 
 
+def test_a_table_may_start_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "s.toml").write_text('name = "s"\n')
+    (tmp_path / "points.csv").write_text("scenario,policy\ns.toml,drfq\n", encoding="utf-8-sig")
+    assert [point.policy for point in read(tmp_path / "points.csv", canonical)] == ["drfq"]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

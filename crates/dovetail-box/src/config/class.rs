@@ -1,4 +1,4 @@
-//! Which packets are of a class, and what is done with them.
+//! Traffic classes: which packets belong to a class and how they are processed.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -13,63 +13,65 @@ use crate::{functions, wire::named::Name};
 pub struct Class {
     /// Its name.
     pub name: Arc<str>,
-    /// Which packets are of it.
+    /// Which packets belong to it.
     pub matches: Match,
-    /// The share of each of its flows, relative to those of others.
+    /// The weight of each of its flows relative to flows of other classes.
     pub weight: Weight,
-    /// The functions that its packets go through, in this order.
+    /// The functions that its packets pass through, in this order.
     pub functions: Vec<&'static functions::Entry>,
-    /// By what `ipsec` encrypts, if not by an example's key.
+    /// The tunnel that `ipsec` encrypts for; without one, an example's key.
     pub tunnel: Option<Arc<Tunnel>>,
-    /// The program that its packets run after them: its name, without the `.wasm` of its file.
+    /// The program that its packets run after the functions: its name, without the `.wasm` of its file.
     pub program: Option<Arc<str>>,
-    /// Whether the result goes on.
+    /// Whether the processed frame is forwarded.
     pub effect: Effect,
-    /// How long its work takes on a whole CPU, where that is not measured.
+    /// Processing time of a packet on a whole CPU, where it is not measured.
     pub time: Option<Cost>,
-    /// By what the time of its work is multiplied before it counts.
+    /// Factor by which processing time is multiplied before it counts.
     pub cost: f64,
 }
 
-/// Whether what functions make of a frame goes on.
+/// Whether the frame that the functions produced is forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It does.
+    /// The processed frame is forwarded.
     Apply,
-    /// The work is done, and the frame goes on as it came: for trials, where the other end would not understand.
+    /// The work is done, and the original frame is forwarded: for trials, where the other end would not understand the
+    /// result.
     Discard,
 }
 
-/// What a packet must have to be of a class: one of each kind that is given. Nothing given: every packet.
+/// The criteria of a class: a packet must match one value of each kind that is given. With nothing given, every packet
+/// matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Match {
-    /// Its source's or destination's port.
+    /// Source or destination port.
     pub ports: Vec<u16>,
-    /// Its source's or destination's address is in one of these.
+    /// Prefixes that contain the source or destination address.
     pub prefixes: Vec<IpNet>,
-    /// The id of its outer VLAN.
+    /// VLAN id of the outer tag.
     pub vlans: Vec<u16>,
-    /// Its differentiated services code point.
+    /// Differentiated services code point.
     pub dscp: Vec<u8>,
-    /// The name that it carries in an option of its IP header.
+    /// The name carried in an option of the IP header.
     pub named: Vec<Name>,
 }
 
-/// What of a packet decides its class.
+/// The properties of a packet that decide its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// Protocol, addresses, ports; `None` for what is not IP.
+    /// Protocol, addresses and ports; `None` if the packet is not IP.
     pub tuple: Option<FiveTuple>,
-    /// The id of its outer VLAN.
+    /// VLAN id of the outer tag.
     pub vlan: Option<u16>,
-    /// Its differentiated services code point.
+    /// Differentiated services code point.
     pub dscp: Option<u8>,
-    /// The name that it carries, if any class looks for names.
+    /// The name that it carries; only read if some class matches by name.
     pub named: Option<Name>,
 }
 
 impl Match {
-    /// Whether a packet is of it. O(what is given).
+    /// Whether a packet matches. Linear in the number of values given.
     #[must_use]
     pub fn fits(&self, packet: &Marks) -> bool {
         let tuple = packet.tuple.as_ref();

@@ -1,4 +1,4 @@
-//! A configuration in words: what a box with it does.
+//! Plain-text description of a configuration.
 
 use std::{
     fmt::{self, Write},
@@ -23,9 +23,24 @@ impl Config {
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = self.write(&mut text);
         text
+    }
+
+    /// Likely mistakes that the file alone shows.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let is_partial =
+            |class: &&Class| class.tunnel.is_some() && class.effect == Effect::Apply && !class.matches.ports.is_empty();
+        let told = |class: &Class| {
+            format!(
+                "class {} encrypts by ports, which the later fragments of a packet do not show: they leave in the clear; use \
+                 'prefixes'",
+                class.name
+            )
+        };
+        self.classes.iter().filter(is_partial).map(told).collect()
     }
 
     fn write(&self, text: &mut String) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Reading the file: every key with its default and its range.
+//! Parses the configuration file: every key with its default and range.
 
 use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
 
@@ -26,27 +26,27 @@ use crate::{
     wire::named::Name,
 };
 
-/// The most classes, the last one included: each is a label of metrics.
+/// Maximum number of classes, the last one included: each is a label of metrics.
 const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
-/// The most workers: one thread chooses for all of them.
+/// Maximum number of workers: one thread schedules for all of them.
 const MOST_WORKERS: u64 = 32;
-/// The most that may be queued between CPU and link.
+/// Maximum number of packets queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
-/// The longest link: two round trips to a satellite.
+/// Maximum link delay: two round trips to a satellite.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
-/// No processor takes longer to wake.
+/// Maximum wake-up latency: no processor takes longer to wake.
 const LONGEST_WAKE: Duration = Duration::from_secs(1);
-/// An admin port on this machine alone, beside a gateway's.
+/// Default address of the admin port: this machine only, on the port next to a gateway's.
 const ADMIN: &str = "127.0.0.1:9181";
-/// The last class, for all that no other takes.
+/// The last class, for packets that match no other.
 const DEFAULT: &str = "default";
-/// What lacks for AF_XDP where it was not built in.
+/// Error message for AF_XDP in a build without it.
 pub(crate) const NO_AF_XDP: &str = "this build has no AF_XDP: build with --features af-xdp";
 /// How long `spin-then-sleep` spins: longer than a sleep and a wake-up cost, 83 µs of CPU and lateness in a prototype.
 const SPIN: Nanos = Nanos::from_micros(100);
 
 impl Config {
-    /// Reads a configuration. Files that it names are beside the working directory.
+    /// Parses a configuration. Paths in it are relative to the working directory.
     ///
     /// # Errors
     /// [`ConfigError`], with the line and the key, when the text is not TOML, has unknown keys, values out of range, or
@@ -55,11 +55,11 @@ impl Config {
         dovetail_toml::parse(text, "configuration", |root| config(root, Path::new("")))
     }
 
-    /// A policy over CPU and link, as the file has it. One that is not told what packets cost learns it from those that
-    /// passed.
+    /// Parses a policy over CPU and link, as written in the file. A policy without an estimator of costs gets one that
+    /// learns from the packets that have passed.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says what is wrong.
     pub fn policy(text: &str) -> Result<PolicySpec, String> {
         let parse = |text: &str| text.parse::<PolicySpec>().map_err(|wrong| wrong.to_string());
         let spec = parse(text)?;
@@ -79,10 +79,10 @@ impl Config {
         Ok(spec)
     }
 
-    /// Reads a configuration's file of at most 1 MiB. Files that it names are beside it.
+    /// Reads a configuration file of at most 1 MiB. Paths in it are relative to its folder.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when the file cannot be read.
+    /// Same as for [`parse`](Self::parse), and when the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         dovetail_toml::parse(&read_text(path)?, &path.display().to_string(), |root| config(root, folder))
@@ -95,7 +95,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let in_admin = root.section("admin")?;
     let (in_tunnels, in_ipsec, in_routes) = (root.sections("tunnel")?, root.section("ipsec")?, root.sections("route")?);
     let programs = programs(&mut root, folder)?;
-    // A name that is misspelt is wrong on its own, before what lacks for it.
+    // Report a misspelt name before reporting the key that is missing because of it.
     root.end()?;
     let interfaces = [interface(&mut in_box, "inside")?, interface(&mut in_box, "outside")?];
     let sides = [("outside", Side::Outside), ("inside", Side::Inside)];
@@ -343,7 +343,7 @@ fn packets_name(value: &DeValue<'_>) -> Result<Name, String> {
     Name::new(text.as_bytes()).ok_or_else(|| format!("{} is not {expected}", quoted(text)))
 }
 
-/// A program's name, or that of its file.
+/// A program's name, or its file name.
 fn program(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let expected = "a program's name, such as \"count\" or \"count.wasm\"";
     let text = values::written(value, expected)?;

@@ -1,22 +1,23 @@
-//! What nftables should say beside a box.
+//! An nftables ruleset to load alongside a box.
 //!
-//! While the box runs, frames come and go by packet sockets: of netfilter's hooks they pass one alone, `egress` of the
-//! interface that they leave on. When the bridge has taken over they pass those of the bridge, and `egress` as well. So what
-//! must hold at all times stands at `egress`; and what stands at the bridge has it do what the box does, and no more.
+//! While the box runs, frames are received and sent through packet sockets and pass only one of netfilter's hooks: `egress`
+//! of the interface that they leave on. Once the bridge has taken over, they pass the hooks of the bridge as well as
+//! `egress`. Rules that must hold at all times therefore belong at `egress`; the rules at the bridge restrict it to what
+//! the box does.
 
 use std::fmt::Write;
 
-use super::model::{Config, OnFailure};
+use super::model::{Config, Io, OnFailure};
 
 /// The name of the tables.
 const TABLE: &str = "dovetail";
 
 impl Config {
-    /// Tables for `nft -f`, which replace those of this name: a place for rules that hold whether the box or the bridge
-    /// forwards, and what keeps the bridge from doing more than the box does.
+    /// Tables for `nft -f` that replace existing ones of the same name: chains for rules that hold whether the box or the
+    /// bridge forwards, and rules that keep the bridge from doing more than the box does.
     ///
     /// # Errors
-    /// Where nftables cannot write an interface's name.
+    /// When an interface's name cannot be written in nftables' syntax.
     pub fn nftables(&self) -> Result<String, String> {
         let [inside, outside] = self.interfaces.each_ref().map(|interface| &*interface.name);
         let is_odd = |name: &&str| !name.chars().all(|letter| letter.is_ascii_graphic() && !"\"*\\".contains(letter));
@@ -24,7 +25,7 @@ impl Config {
             return Err(format!("nftables cannot name {odd}: give the interface another name"));
         }
         let mut text = String::new();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = self.write_tables(&mut text, inside, outside);
         Ok(text)
     }
@@ -36,10 +37,16 @@ impl Config {
             None => String::new(),
         };
         writeln!(text, "# Try it with '{within}nft -c -f FILE', load it with '{within}nft -f FILE'.")?;
+        if self.io == Io::AfXdp {
+            text.push_str(
+                "#\n\
+                 # With io = \"af-xdp\" frames of the box bypass egress as well: NO rule below holds for them while the box runs.\n",
+            );
+        }
         text.push_str(
             "#\n\
              # While the box runs, its frames pass none of the hooks prerouting, input, forward, output and postrouting, of no\n\
-             # family, and no conntrack: rules there hold for them only while the bridge forwards. They pass egress below.\n\
+             # family, and no conntrack: rules there hold for them only while the bridge forwards. By packet sockets they pass egress below.\n\
              # Keep both interfaces out of flowtables: one in hardware forwards past the box.\n\n",
         );
         writeln!(

@@ -1,4 +1,4 @@
-//! Keys of tunnels and routes: what `ipsec` and `forwarding` work with where they are no trial.
+//! Configured tunnel keys and routes, which `ipsec` and `forwarding` use unless they run as a trial.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ use crate::functions::{
 /// Numbers up to 255 are reserved (RFC 4303, 2.1).
 const FIRST_SPI: u64 = 256;
 
-/// Tunnels, and the file that has the sequence numbers which were used, where there are any.
+/// Tunnels, and the file that records used sequence numbers, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Tunnels {
     pub all: Vec<Arc<Tunnel>>,
@@ -36,7 +36,7 @@ impl Tunnels {
     }
 }
 
-/// The tunnels of a file. Their keys are in files of their own, which are beside `folder`.
+/// The tunnels of a configuration. Their keys are in separate files, relative to `folder`.
 pub(super) fn tunnels(sections: Vec<Section<'_>>, mut ipsec: Section<'_>, folder: &Path) -> Result<Tunnels, Fault> {
     let sequence_file = ipsec.one("sequence_file", path(folder))?;
     ipsec.end()?;
@@ -162,7 +162,7 @@ pub(super) fn routes(sections: Vec<Section<'_>>) -> Result<Option<Arc<Table>>, F
 
 const STATION: &str = "an Ethernet address such as \"02:00:00:00:00:01\"";
 
-/// The Ethernet address of one station.
+/// A unicast Ethernet address.
 fn station(value: &DeValue<'_>) -> Result<[u8; 6], String> {
     let read = |text: &str| {
         let parts = text.split(':').map(|part| {
@@ -170,7 +170,7 @@ fn station(value: &DeValue<'_>) -> Result<[u8; 6], String> {
             is_byte.then(|| u8::from_str_radix(part, 16).ok()).flatten()
         });
         let address: [u8; 6] = parts.collect::<Option<Vec<u8>>>()?.try_into().ok()?;
-        // The lowest bit of the first byte is that of groups (IEEE 802, 8.2.2).
+        // The lowest bit of the first byte marks group addresses (IEEE 802, 8.2.2).
         (address[0] & 1 == 0 && address != [0; 6]).then_some(address)
     };
     text("one station's Ethernet address, such as \"02:00:00:00:00:01\"", read)(value)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The kernel's limit for an interface's name, its end included (`IFNAMSIZ`, linux/if.h).
+/// The kernel's limit for an interface name, including the terminator (`IFNAMSIZ`, linux/if.h).
 const NAME_BYTES: usize = 16;
 
 /// An interface, in this network namespace or in a named one: `eth1`, or `lab/eth1` for `eth1` of the namespace `lab`.
@@ -10,12 +10,12 @@ const NAME_BYTES: usize = 16;
 pub struct Interface {
     /// The namespace, as `ip netns` lists it.
     pub namespace: Option<String>,
-    /// Its name there.
+    /// The name within the namespace.
     pub name: String,
 }
 
 impl Interface {
-    /// Reads one; `None` if it cannot be a name.
+    /// Parses an interface name; `None` if it is not a valid one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (namespace, name) = match text.split_once('/') {

@@ -1,7 +1,7 @@
-//! What a box is configured with.
+//! Configuration of a box.
 //!
-//! A file is read into a [`Config`] in one step, key by key (`file.rs`), with everything that the keys mean together
-//! checked. What holds a `Config` need not check anything again.
+//! A file is parsed into a [`Config`] in one step, key by key (`file.rs`), including the checks across keys. Code that
+//! receives a `Config` need not validate anything again.
 
 mod class;
 mod describe;

@@ -1,4 +1,4 @@
-//! The configuration, with every key's meaning.
+//! The configuration and the meaning of every key.
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -16,35 +16,36 @@ use crate::{
 pub struct Config {
     /// The interfaces, inside first.
     pub interfaces: [Interface; 2],
-    /// Frames that leave on this side are classified, worked on and scheduled; those the other way pass at once.
+    /// Frames that leave on this side are classified, processed and scheduled; frames in the other direction are forwarded
+    /// at once.
     pub toward: Side,
     /// The policy, with an estimator of costs.
     pub policy: PolicySpec,
     /// What happens to traffic when the box fails.
     pub on_failure: OnFailure,
-    /// How frames come in and go out.
+    /// How frames are received and sent.
     pub io: Io,
     /// How the loop waits.
     pub wait: Wait,
-    /// What becomes of frames that carry several packets' worth of a stream.
+    /// How frames that carry several packets of a stream are handled.
     pub segments: Segments,
     /// The CPU.
     pub cpu: Cpu,
-    /// The narrow link.
+    /// The bottleneck link.
     pub link: Link,
-    /// How much may wait between CPU and link.
+    /// Capacity of the queue between CPU and link.
     pub room: Room,
-    /// How long frames are on the link, each way, beside the time that they take at its rate.
+    /// One-way delay of the link in each direction, in addition to the transmission time at its rate.
     pub delay: Nanos,
-    /// How much may be queued.
+    /// Queue limits.
     pub queues: Queues,
-    /// The classes in the order in which they are tried; the last takes whatever no other does.
+    /// The classes in matching order; the last takes every packet that matches no other.
     pub classes: Vec<Class>,
-    /// What `ipsec` encrypts by, which classes name, and what is decrypted by.
+    /// Tunnels: those that `ipsec` encrypts for, named by classes, and those that are decrypted.
     pub tunnels: Vec<Arc<Tunnel>>,
-    /// Which sequence numbers of tunnels were used; there are none without such a file.
+    /// The file that records used sequence numbers of tunnels; without one, none are recorded.
     pub sequence_file: Option<PathBuf>,
-    /// What `forwarding` goes by.
+    /// The routes that `forwarding` uses.
     pub routes: Option<Arc<forwarding::Table>>,
     /// WebAssembly programs.
     pub programs: Option<Programs>,
@@ -62,7 +63,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other one.
+    /// The opposite side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -71,7 +72,7 @@ impl Side {
         }
     }
 
-    /// As an index of [`Config::interfaces`].
+    /// The index into [`Config::interfaces`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
@@ -81,75 +82,75 @@ impl Side {
 /// What happens to traffic when the box fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// A bridge underneath carries it on, unscheduled.
+    /// A bridge underneath keeps forwarding, unscheduled.
     Open,
-    /// It stops.
+    /// Traffic stops.
     Closed,
 }
 
-/// How frames come in and go out.
+/// How frames are received and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Io {
-    /// By packet sockets: at any interface.
+    /// Packet sockets: works with any interface.
     AfPacket,
-    /// By AF_XDP, copied, at interfaces whose drivers run XDP programs. Needs the feature `af-xdp`.
+    /// AF_XDP in copy mode, for interfaces whose drivers run XDP programs. Needs the feature `af-xdp`.
     AfXdp,
 }
 
-/// How the loop waits for frames and for what is due.
+/// How the loop waits for frames and timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// It sleeps until the next event: no CPU while idle, and some 20 µs more latency.
+    /// Sleeps until the next event: no CPU while idle, and some 20 µs more latency.
     Sleep,
-    /// It looks again and again for this long after an event, then sleeps.
+    /// Polls for this long after an event, then sleeps.
     SpinThenSleep(Nanos),
-    /// It never sleeps: a core for the box alone.
+    /// Never sleeps: occupies a core of its own.
     Spin,
 }
 
-/// What becomes of frames that an interface hands over as one though they are many packets (GSO, GRO).
+/// How frames that an interface delivers as one although they carry many packets (GSO, GRO) are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segments {
-    /// They are split, so that policies see packets.
+    /// Split, so that policies see packets.
     Split,
-    /// They stay whole, except in tunnels: a packet of up to 64 KiB to policy and functions.
+    /// Kept whole, except in tunnels: policy and functions see a packet of up to 64 KiB.
     Whole,
 }
 
 /// The CPU as a resource.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cpu {
-    /// Which part of a CPU the functions have, 0 to 1: their times are stretched by its inverse.
+    /// Share of a CPU that the functions get, 0 to 1: processing times are divided by it.
     pub share: f64,
-    /// How many workers do the functions' work, each with this share of a CPU: one is the loop itself.
+    /// Number of workers that run the functions, each with this share of a CPU; a single worker is the loop itself.
     pub workers: u16,
     /// The core that the loop is bound to.
     pub core: Option<u16>,
-    /// How long processors of the machine may take to wake, if that is not the kernel's to say.
+    /// Maximum wake-up latency of the machine's processors; `None` leaves it to the kernel.
     pub wake_latency: Option<Nanos>,
 }
 
-/// How much may be queued.
+/// Queue limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
-    /// Packets of one flow.
+    /// Packets per flow.
     pub packets_per_flow: u32,
-    /// Packets of all flows.
+    /// Packets of all flows together.
     pub packets: u32,
-    /// Flows that are known at a time.
+    /// Flows tracked at a time.
     pub flows: u32,
-    /// How long a flow is known after its last packet.
+    /// How long a flow is remembered after its last packet.
     pub timeout: Nanos,
-    /// Who loses a packet when there are too many of all flows, where the policy has no rule of its own.
+    /// Which flow loses a packet when the total limit is reached, unless the policy has its own rule.
     pub on_full: DropPolicy,
 }
 
-/// Where WebAssembly programs are.
+/// Location and limits of WebAssembly programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// The folder.
+    /// The folder that holds them.
     pub folder: PathBuf,
-    /// What each may take.
+    /// Limits of each program.
     #[cfg(feature = "programs")]
     pub limits: crate::programs::ProgramLimits,
 }
@@ -157,8 +158,8 @@ pub struct Programs {
 /// The admin port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin {
-    /// Where it listens.
+    /// The address that it listens on.
     pub listen: SocketAddr,
-    /// With this token changes are permitted; without one there are none.
+    /// Token that authorises changes; without one, no changes are possible.
     pub token: Option<Token>,
 }

@@ -1,4 +1,4 @@
-//! The section of the file that says where WebAssembly programs are and what they may take.
+//! The section `[programs]`: where WebAssembly programs are and how much they may use.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) fn programs(root: &mut Section<'_>, folder: &Path) -> Result<Option<P
 
     use crate::programs::{ProgramLimits, Quarantined};
 
-    /// What takes some 6 ms: with much more, one packet might keep the box from saying in time that it is alive.
+    /// About 6 ms of work: with much more, a single packet might keep the box from signalling in time that it is alive.
     const MOST_FUEL: u64 = 10_000_000;
 
     let mut section = root.section("programs")?;
@@ -42,7 +42,7 @@ pub(super) fn programs(root: &mut Section<'_>, _: &Path) -> Result<Option<Progra
     if section.is_there() { Err(root.wrong("programs", MISSING)) } else { Ok(None) }
 }
 
-/// What a class whose program there cannot be is told.
+/// Error message for a class that names a program although none can be loaded.
 #[cfg(feature = "programs")]
 pub(super) const MISSING: &str = "say where programs are: [programs] folder = \"programs\"";
 #[cfg(not(feature = "programs"))]

@@ -1,4 +1,4 @@
-//! What is encrypted and decrypted by.
+//! Tunnels to encrypt and decrypt for.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use ipnet::IpNet;
 
 use crate::functions::ipsec::Association;
 
-/// A tunnel of ESP's: one direction.
+/// One direction of an ESP tunnel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tunnel {
     /// Its name.
     pub name: Arc<str>,
-    /// Its ends, its number and its key.
+    /// Endpoints, SPI and key.
     pub association: Association,
     /// Which of its ends the box is.
     pub direction: Direction,
@@ -20,11 +20,11 @@ pub struct Tunnel {
 /// Which end of a tunnel the box is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Direction {
-    /// The sending one: `ipsec` encrypts for it.
+    /// The sending end: `ipsec` encrypts for it.
     Out,
-    /// The receiving one, for what passes the other way than what is scheduled.
+    /// The receiving end, for traffic opposite to the scheduled direction.
     In {
-        /// Packets within come from these addresses alone.
+        /// Decrypted packets must have a source address within these prefixes.
         prefixes: Vec<IpNet>,
     },
 }

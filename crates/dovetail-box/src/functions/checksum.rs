@@ -1,7 +1,7 @@
 //! The Internet checksum (RFC 1071): the one's complement of the one's complement sum of 16-bit words.
 
-/// The Internet checksum (RFC 1071) of bytes that are followed by others, as a sum to go on with. All parts but the
-/// last have an even number of bytes. Grows with the bytes, eight at a step.
+/// Adds bytes to an Internet checksum (RFC 1071), as a running sum. Every part but the last must have an even number of
+/// bytes. Linear in the bytes, eight per step.
 #[must_use]
 pub fn sum(bytes: &[u8], before: u64) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -12,7 +12,7 @@ pub fn sum(bytes: &[u8], before: u64) -> u64 {
         (word >> 32) + (word & 0xffff_ffff)
     };
     let wide = words.iter().fold(halves(last), |sum, &word| sum + halves(word));
-    // The order of bytes does not matter until the end: a carry out of one half of a word goes into the other (RFC 1071, 2 B).
+    // Byte order does not matter until the end: a carry out of one half of a word goes into the other (RFC 1071, 2 B).
     before + u64::from(u16::from_be(fold(wide)))
 }
 
@@ -29,7 +29,7 @@ pub fn finish(sum: u64) -> u16 {
     !fold(sum)
 }
 
-/// Folds a sum into UDP's checksum: zero says that there is none, so a sum of zero is sent in its other form (RFC 768).
+/// Folds a sum into UDP's checksum: zero means that there is none, so a sum of zero is sent in its other form (RFC 768).
 pub(crate) fn finish_udp(sum: u64) -> u16 {
     match finish(sum) {
         0 => u16::MAX,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against the definition: words of two bytes, one by one.
+        /// Against the definition: two-byte words, one at a time.
         #[test]
         fn a_sum_of_wide_words_is_that_of_narrow_ones(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
@@ -72,7 +72,7 @@ mod tests {
             new in any::<u16>(),
         ) {
             let bytes = |words: &[u16]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
-            // A header is never all zeros: its version is not.
+            // A header is never all zeros: its version is not zero.
             words.push(0x4500);
             let before = finish(sum(&bytes(&words), 0));
             let at = at.index(words.len() - 1);

@@ -1,53 +1,53 @@
-//! What a network function is, and what it answers.
+//! The interface of a network function.
 
 use dovetail_sched::cost::Processing;
 
-/// Something done to packets one by one.
+/// A function applied to packets one at a time.
 pub trait NetworkFunction: Send {
-    /// As it is called on the command line; a program's is that of its file.
+    /// Its name on the command line; for a program, the name of its file.
     fn name(&self) -> &str;
 
-    /// What its time grows with.
+    /// What its processing time grows with.
     fn processing(&self) -> Processing;
 
-    /// Handles one Ethernet frame without its check sequence, in place; the frame may grow or shrink. What cannot be
-    /// handled is answered, and then the frame is as it was. Memory is allocated only until frames, tables and buffers
-    /// have reached their size, unless a function says otherwise.
+    /// Processes one Ethernet frame, without its frame check sequence, in place; the frame may grow or shrink. A frame that
+    /// cannot be processed is left as it was, and the verdict says why. Memory is allocated only until frames, tables and
+    /// buffers have reached their size, unless a function's documentation says otherwise.
     fn process(&mut self, frame: &mut Vec<u8>) -> Verdict;
 }
 
 /// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Handled: send it on.
+    /// Processed: forward it.
     Forward,
-    /// Nothing that the function handles, and so as it was: send it on.
+    /// Not applicable to this frame, which is unchanged: forward it.
     Untouched,
-    /// Do not send it on; the frame is as it was.
+    /// Drop it; the frame is unchanged.
     Drop(Reason),
 }
 
-/// Why a frame is not sent on.
+/// Why a frame is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// Its headers contradict themselves or what arrived.
+    /// Its headers contradict each other or the frame's length.
     Malformed,
-    /// It has been through as many routers as it may.
+    /// Its hop limit is exhausted.
     HopLimit,
-    /// Its destination is unknown.
+    /// There is no route to its destination.
     NoRoute,
-    /// What it would become does not fit into an IP packet.
+    /// The result would not fit into an IP packet.
     TooLong,
-    /// The key may not be used for another packet.
+    /// The key may not be used for any more packets.
     KeyUsedUp,
-    /// A program decided so.
+    /// A program dropped it.
     Refused,
     /// A program trapped on it: divided by zero, left its memory, overflowed its stack.
     Trapped,
-    /// A program spent all the fuel that it has for a packet.
+    /// A program ran out of fuel for this packet.
     OutOfFuel,
-    /// A program answered what is no answer: an unknown verdict, or a frame that is not in its memory or too long.
+    /// A program returned an invalid answer: an unknown verdict, or a frame that is outside its memory or too long.
     BadAnswer,
-    /// Its program has failed too often.
+    /// The program is quarantined: it has failed too often.
     Quarantined,
 }

@@ -1,8 +1,7 @@
-//! Forwarding: what a router does to each packet (RFC 1812, RFC 8200).
+//! IP forwarding: what a router does to each packet (RFC 1812, RFC 8200).
 //!
-//! The IPv4 header's checksum is verified, the hop limit falls by one, and the link's addresses become those of the
-//! next hop, which is that of the longest prefix of the destination. The checksum is not summed again: it changes with
-//! the one word that changed (RFC 1624).
+//! Verifies the IPv4 header checksum, decrements the hop limit, and rewrites the Ethernet addresses to those of the next
+//! hop of the longest matching prefix. The checksum is updated incrementally for the one word that changed (RFC 1624).
 
 use rand_xoshiro::{
     SplitMix64,
@@ -16,19 +15,19 @@ use super::{
     routes::{Route, Routes},
 };
 
-/// As it is called on the command line.
+/// Its name on the command line.
 pub const NAME: &str = "forwarding";
 
 /// A neighbour on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NextHop {
-    /// Its address.
+    /// The neighbour's Ethernet address.
     pub destination: [u8; 6],
-    /// Our own on that link.
+    /// Our own Ethernet address on that link.
     pub source: [u8; 6],
 }
 
-/// A router's table.
+/// A routing table.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     v4: Vec<Route>,
@@ -37,33 +36,33 @@ pub struct Table {
 }
 
 impl Table {
-    /// A neighbour's number, for routes; `None` beyond 65,535.
+    /// Adds a neighbour and returns its number, for routes; `None` beyond 65,535.
     pub fn neighbour(&mut self, hop: NextHop) -> Option<u16> {
         let number = u16::try_from(self.hops.len()).ok().filter(|&number| number < u16::MAX)?;
         self.hops.push(hop);
         Some(number)
     }
 
-    /// Packets to addresses that begin with the first `length` bits (0 to 32) of `address` go to `neighbour`.
+    /// Adds a route: packets to addresses that share the first `length` bits (0 to 32) of `address` go to `neighbour`.
     pub fn route_v4(&mut self, address: [u8; 4], length: u8, neighbour: u16) {
         let address = u32::from_be_bytes(address).into();
         self.v4.push(Route { address, length: u32::from(length).min(32), hop: neighbour });
     }
 
-    /// As [`route_v4`](Self::route_v4), with 0 to 128 bits.
+    /// Same as [`route_v4`](Self::route_v4), with 0 to 128 bits.
     pub fn route_v6(&mut self, address: [u8; 16], length: u8, neighbour: u16) {
         let address = u128::from_be_bytes(address);
         self.v6.push(Route { address, length: u32::from(length).min(128), hop: neighbour });
     }
 
-    /// How many routes there are, and to how many neighbours.
+    /// Number of routes, and of neighbours.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         (self.v4.len() + self.v6.len(), self.hops.len())
     }
 }
 
-/// The function.
+/// The forwarding function.
 #[derive(Debug, Clone)]
 pub struct Forwarding {
     v4: Routes,
@@ -72,20 +71,20 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// Forwards by this table.
+    /// Forwards according to `table`.
     #[must_use]
     pub fn new(table: &Table) -> Self {
         Self { v4: Routes::new(32, &table.v4), v6: Routes::new(128, &table.v6), hops: table.hops.clone() }
     }
 
-    /// A table of 1,000 made-up IPv4 and 1,000 IPv6 prefixes, with default routes, to 64 neighbours.
+    /// A synthetic table of 1,000 IPv4 and 1,000 IPv6 prefixes, with default routes, to 64 neighbours.
     #[must_use]
     pub fn example(seed: u64) -> Self {
         let mut random = SplitMix64::seed_from_u64(seed);
         let mut table = Table::default();
         for _ in 0..64 {
             let [a, b, c, d, e, f, ..] = random.next_u64().to_be_bytes();
-            // Locally administered addresses of one station each.
+            // Locally administered unicast addresses.
             table.neighbour(NextHop { destination: [0x02, a, b, c, d, e], source: [0x02, f, e, d, c, b] });
         }
         table.route_v4([0; 4], 0, 0);
@@ -103,7 +102,7 @@ impl Forwarding {
 }
 
 impl Forwarding {
-    /// Where a frame's packet goes next; `None` where there is no route. O(log n).
+    /// The next hop of a frame's packet; `None` if there is no route. O(log n).
     #[must_use]
     pub fn next_hop(&self, frame: &[u8], ip: &Ip) -> Option<NextHop> {
         let (_, destination) = ip.addresses(frame);
@@ -112,7 +111,7 @@ impl Forwarding {
     }
 }
 
-/// Sends a frame's packet, whose header is sound, to its next hop.
+/// Forwards a frame's packet, whose header is known to be sound, to its next hop.
 pub fn forward(frame: &mut [u8], ip: &Ip, hop: Option<NextHop>) -> Verdict {
     let at = ip.hop_limit_at();
     let Some(&limit) = frame.get(at).filter(|&&limit| limit > 1) else {
@@ -122,7 +121,7 @@ pub fn forward(frame: &mut [u8], ip: &Ip, hop: Option<NextHop>) -> Verdict {
         return Verdict::Drop(Reason::NoRoute);
     };
     if ip.version == Version::V4 {
-        // The hop limit shares its word with the protocol.
+        // The hop limit shares its 16-bit word with the protocol.
         let (old, checksum) = (read_u16(frame, at).unwrap_or(0), read_u16(frame, ip.at + 10).unwrap_or(0));
         write(frame, ip.at + 10, &adjusted(checksum, old, old - 0x100).to_be_bytes());
     }

@@ -1,6 +1,6 @@
-//! Where the headers of an Ethernet frame are, found without copying and without trusting any length.
+//! Locates the headers of an Ethernet frame without copying and without trusting any length.
 //!
-//! Only what functions need to change a frame in place: offsets. Up to two VLAN tags are stepped over, and up to
+//! Yields only the offsets that functions need to change a frame in place. Skips up to two VLAN tags and up to
 //! [`MOST_EXTENSIONS`] IPv6 extension headers.
 
 use dovetail_sched::flow::FiveTuple;
@@ -21,7 +21,7 @@ pub const IPV6: usize = 40;
 pub const UDP: usize = 8;
 /// TCP header without options.
 pub const TCP: usize = 20;
-/// IPv6 extension headers that are stepped over; ports behind more are not looked for.
+/// Maximum number of IPv6 extension headers that are skipped; ports behind more are not looked for.
 pub const MOST_EXTENSIONS: usize = 8;
 
 /// EtherType of IPv4.
@@ -33,7 +33,7 @@ const MOST_VLANS: usize = 2;
 
 const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
 
-/// Which IP it is.
+/// The version of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// IPv4.
@@ -45,29 +45,29 @@ pub enum Version {
 /// An IP packet within a frame: `at..end` lies within the frame, and so does its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ip {
-    /// Which IP.
+    /// The version of IP.
     pub version: Version,
-    /// Where the header begins.
+    /// Offset of the header.
     pub at: usize,
-    /// Where what it carries begins: behind IPv4 options, before IPv6 extensions.
+    /// Offset of the payload: after IPv4 options, before IPv6 extension headers.
     pub body: usize,
-    /// Where the packet ends by its own length; the link may have padded the frame behind.
+    /// End of the packet by its own length field; the link may have padded the frame after it.
     pub end: usize,
 }
 
-/// A big-endian number, if the frame is long enough.
+/// Reads a big-endian number, if the frame is long enough.
 pub(crate) fn read_u16(frame: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
 }
 
-/// Writes bytes where there is room for them.
+/// Writes bytes if they fit.
 pub(crate) fn write(frame: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = frame.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
     }
 }
 
-/// Where what an Ethernet frame carries begins, behind up to two VLAN tags, and its type.
+/// Offset of an Ethernet frame's payload, after up to two VLAN tags, and its EtherType.
 pub(crate) fn behind_tags(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = ETHERNET;
     let mut kind = read_u16(frame, at - 2)?;
@@ -84,24 +84,25 @@ impl Ip {
     /// Finds the IP packet of a frame.
     ///
     /// # Errors
-    /// The verdict on a frame without one: untouched if it is of another protocol, dropped if its lengths are not so.
+    /// The verdict on a frame without one: untouched if it is of another protocol, dropped if its lengths are inconsistent.
     pub fn find(frame: &[u8]) -> Result<Self, Verdict> {
         Self::find_from(frame, 0)
     }
 
-    /// Finds the IP packet of a frame that begins within another, as in a tunnel. Its places are those in the whole.
+    /// Finds the IP packet of a frame that begins within another, as in a tunnel. Its offsets are relative to the whole
+    /// frame.
     ///
     /// # Errors
-    /// As of [`find`](Self::find).
+    /// Same as for [`find`](Self::find).
     pub(crate) fn find_from(frame: &[u8], ethernet: usize) -> Result<Self, Verdict> {
         let (behind, kind) = frame.get(ethernet..).and_then(behind_tags).ok_or(MALFORMED)?;
         Self::begins(frame, ethernet + behind, kind)
     }
 
-    /// The IP packet that begins at a place, if it is the one of this EtherType.
+    /// The IP packet that begins at `at`, if `kind` is an EtherType of IP.
     ///
     /// # Errors
-    /// As of [`find`](Self::find).
+    /// Same as for [`find`](Self::find).
     pub(crate) fn begins(frame: &[u8], at: usize, kind: u16) -> Result<Self, Verdict> {
         let packet = frame.get(at..).unwrap_or_default();
         let nibble = packet.first().map(|first| first >> 4);
@@ -127,23 +128,23 @@ impl Ip {
         Some((Version::V6, IPV6, IPV6 + usize::from(read_u16(packet, 4)?)))
     }
 
-    /// Where the hop limit is.
+    /// Offset of the hop limit.
     pub(crate) fn hop_limit_at(&self) -> usize {
         self.at + if self.version == Version::V4 { 8 } else { 7 }
     }
 
-    /// Where the number of the protocol that it carries is.
+    /// Offset of the protocol number.
     pub(crate) fn protocol_at(&self) -> usize {
         self.at + if self.version == Version::V4 { 9 } else { 6 }
     }
 
-    /// The number of the protocol that it carries; of IPv6 that of the first header behind the fixed one.
+    /// The protocol number; for IPv6, the one in the fixed header.
     #[must_use]
     pub fn protocol(&self, frame: &[u8]) -> u8 {
         frame.get(self.protocol_at()).copied().unwrap_or(0)
     }
 
-    /// Source and destination; an IPv4 address is the low 32 bits.
+    /// Source and destination; an IPv4 address is in the low 32 bits.
     #[must_use]
     pub fn addresses(&self, frame: &[u8]) -> (u128, u128) {
         let (at, width) = if self.version == Version::V4 { (self.at + 12, 4) } else { (self.at + 8, 16) };
@@ -154,7 +155,7 @@ impl Ip {
         (read(at), read(at + width))
     }
 
-    /// Whether it is a part of a packet.
+    /// Whether the packet is a fragment.
     #[must_use]
     pub fn is_fragment(&self, frame: &[u8]) -> bool {
         match self.version {
@@ -163,7 +164,7 @@ impl Ip {
         }
     }
 
-    /// Protocol, addresses and ports. Ports are 0 where there are none or where a fragment does not show them.
+    /// Protocol, addresses and ports. Ports are 0 if the protocol has none or a fragment does not include them.
     #[must_use]
     pub fn five_tuple(&self, frame: &[u8]) -> FiveTuple {
         let (source, destination) = self.addresses(frame);
@@ -180,8 +181,8 @@ impl Ip {
         }
     }
 
-    /// The protocol of the transport header, and where that begins; no place where a later fragment does not show it. Of
-    /// IPv6 it may be the number of an extension header: of one that is cut, or of one behind [`MOST_EXTENSIONS`] others.
+    /// The transport protocol and the offset of its header; no offset for a fragment that does not include it. For IPv6
+    /// this may be the number of an extension header: one that is truncated, or one behind [`MOST_EXTENSIONS`] others.
     #[must_use]
     pub fn transport(&self, frame: &[u8]) -> (u8, Option<usize>) {
         match self.version {
@@ -197,7 +198,7 @@ impl Ip {
         read_u16(frame, self.at + 6).is_some_and(|field| field & 0x1fff != 0)
     }
 
-    /// What is behind IPv6's extension headers.
+    /// The protocol behind IPv6's extension headers.
     fn behind_extensions(&self, frame: &[u8]) -> Behind {
         let mut protocol = self.protocol(frame);
         let mut at = self.body;
@@ -219,22 +220,21 @@ impl Ip {
             protocol = header[0];
             at += length;
         }
-        // Of a header that is cut too short to say anything, its number says that it is a fragment's.
+        // For a header that is too short to parse, its number alone says whether it is a fragment header.
         is_fragment |= protocol == FRAGMENT;
         Behind { protocol, at: Some(at), is_fragment }
     }
 }
 
-/// What is behind IPv6's extension headers.
+/// The protocol behind IPv6's extension headers.
 struct Behind {
     protocol: u8,
-    /// Where it begins, if this packet holds its beginning.
+    /// Offset of its header, if this packet includes it.
     at: Option<usize>,
     is_fragment: bool,
 }
 
-/// Writes a packet's length and, for IPv4, its checksum, both from scratch. A length that does not fit is the caller's
-/// to refuse.
+/// Writes a packet's length and, for IPv4, its checksum, both from scratch. The caller must reject lengths that do not fit.
 pub(crate) fn write_length(frame: &mut [u8], ip: &Ip) {
     match ip.version {
         Version::V4 => {

@@ -1,4 +1,4 @@
-//! ESP in tunnel mode with AES-GCM, of 128 or 256 bits (RFC 4303, RFC 4106).
+//! ESP in tunnel mode with AES-GCM, with keys of 128 or 256 bits (RFC 4303, RFC 4106).
 //!
 //! ```text
 //! Ethernet │ outer IPv4 │ SPI  sequence │ IV │ inner packet  padding  length  next header │ ICV
@@ -6,12 +6,12 @@
 //!                         └─ authenticated ─┘  └──────────────── authenticated ─────────┘
 //! ```
 //!
-//! The nonce is the salt, which both ends know, and the IV, which must not come again under a key (RFC 4106, 3.1): it is
-//! the sequence number, and when the 32 bits of those are used up, so is the key (RFC 4303, 3.3.3). Who has a number from
-//! [`Numbers`] has it alone, also where several workers encrypt for one tunnel. The padding brings the encrypted part to a multiple of four
-//! bytes. Traffic class and congestion bits go to the outer header; the inner hop limit is left to forwarding.
+//! The nonce is the salt, which both ends know, and the IV, which must be unique under a key (RFC 4106, 3.1): it is the
+//! sequence number, and once its 32 bits are exhausted, so is the key (RFC 4303, 3.3.3). [`Numbers`] hands out each number
+//! once, also when several workers encrypt for the same tunnel. The padding extends the encrypted part to a multiple of
+//! four bytes. Traffic class and ECN bits are copied to the outer header; the inner hop limit is left to forwarding.
 //!
-//! The other direction is not a function of a class, as what comes back is in none: [`opening`].
+//! Decryption, [`opening`], is not a function of a class, as traffic in the other direction has no class.
 
 mod ecn;
 pub mod opening;
@@ -37,37 +37,37 @@ use super::{
     protocol,
 };
 
-/// As it is called on the command line.
+/// Its name on the command line.
 pub const NAME: &str = "ipsec";
 
 /// SPI and sequence number.
 const HEADER: usize = 8;
 const IV: usize = 8;
 const ICV: usize = 16;
-/// Padding to four bytes, its length and the number of the protocol inside (RFC 4303, 2.4).
+/// Padding to four bytes, pad length and next header (RFC 4303, 2.4).
 const TRAILER: usize = 3 + 2;
-/// By how many bytes a packet grows at most.
+/// Maximum growth of a packet in bytes.
 pub const GROWTH: u32 = (IPV4 + HEADER + IV + TRAILER + ICV) as u32;
 
-/// What follows a key where it is written down (RFC 4106, 8.1).
+/// Length of the salt, which follows the key where a key is written down (RFC 4106, 8.1).
 const SALT: usize = 4;
 
-/// A key with its salt, the first four bytes of every nonce. What is printed does not show it.
+/// A key with its salt, the first four bytes of every nonce. Its `Debug` output does not reveal it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Of AES-128.
+    /// An AES-128 key.
     Short([u8; 16 + SALT]),
-    /// Of AES-256.
+    /// An AES-256 key.
     Long([u8; 32 + SALT]),
 }
 
 impl Keys {
-    /// What [`parse`](Self::parse) reads.
+    /// Describes what [`parse`](Self::parse) reads.
     pub const WRITTEN: &str = "a key of AES-128 or AES-256 and its salt of 4 bytes, as 40 or 72 hexadecimal digits";
-    /// The digits of the longest.
+    /// Number of digits of the longest key.
     pub const MOST_DIGITS: usize = 2 * (32 + SALT);
 
-    /// Reads hexadecimal digits, the salt's last, as `ip xfrm` takes them; `0x` may come before.
+    /// Parses hexadecimal digits, the salt's last, as `ip xfrm` takes them, with an optional prefix `0x`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
@@ -86,7 +86,7 @@ impl Keys {
         }
     }
 
-    /// By which a key is known where it is not to be seen.
+    /// Identifies a key without revealing it.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 16] {
         let whole = digest(&SHA256, self.bytes());
@@ -119,36 +119,36 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Sequence numbers of an association, from the next one up to where they are permitted. Can be shared by threads.
+/// Sequence numbers of an association, from the next one up to the permitted limit. Can be shared between threads.
 #[derive(Debug)]
 pub struct Numbers {
     next: AtomicU64,
-    /// The first that is not permitted.
+    /// The first number that is not permitted.
     until: AtomicU64,
 }
 
 impl Numbers {
-    /// The first that there is not: sequence numbers have 32 bits.
+    /// One past the largest sequence number: they have 32 bits.
     pub const END: u64 = 1 << 32;
 
-    /// From `next`, which is at least 1 (RFC 4303, 2.2), up to `until` and without it.
+    /// Numbers from `next`, which is at least 1 (RFC 4303, 2.2), up to `until`, exclusive.
     #[must_use]
     pub fn new(next: u64, until: u64) -> Self {
         Self { next: AtomicU64::new(next.max(1)), until: AtomicU64::new(until.min(Self::END)) }
     }
 
-    /// Permits more.
+    /// Raises the limit to `until`.
     pub fn permit(&self, until: u64) {
         self.until.fetch_max(until.min(Self::END), Ordering::Release);
     }
 
-    /// The next one to be taken.
+    /// The next number to be used.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// The first that is not permitted.
+    /// The first number that is not permitted.
     #[must_use]
     pub fn until(&self) -> u64 {
         self.until.load(Ordering::Relaxed)
@@ -161,12 +161,12 @@ impl Numbers {
     }
 }
 
-/// What both ends of a tunnel have agreed on for one direction.
+/// The parameters that both ends of a tunnel have agreed on for one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Association {
     /// The key and its salt.
     pub keys: Keys,
-    /// By which the other end finds this association.
+    /// The security parameters index, by which the other end finds this association.
     pub spi: u32,
     /// This end.
     pub source: [u8; 4],
@@ -174,7 +174,7 @@ pub struct Association {
     pub destination: [u8; 4],
 }
 
-/// The function.
+/// The encrypting function.
 pub struct Ipsec {
     cipher: LessSafeKey,
     association: Association,
@@ -182,7 +182,7 @@ pub struct Ipsec {
 }
 
 impl Ipsec {
-    /// The sending end of a tunnel. All such ends of a key share its numbers.
+    /// The sending end of a tunnel. All sending ends with the same key must share `numbers`.
     ///
     /// # Panics
     /// Never: keys have the lengths of their ciphers'.
@@ -203,8 +203,7 @@ impl Ipsec {
         Self::new(association, Arc::new(Numbers::new(1, Numbers::END)))
     }
 
-    /// Puts what lies at `at..end` of the frame, and is called `next`, into ESP, with room for an outer header before
-    /// it.
+    /// Wraps `at..end` of the frame, whose protocol number is `next`, in ESP, leaving room for an outer header before it.
     fn seal(&self, frame: &mut Vec<u8>, at: usize, end: usize, next: u8, sequence: u32, iv: u64) {
         let padding = (4 - (end - at + 2) % 4) % 4;
         frame.truncate(end);
@@ -221,7 +220,7 @@ impl Ipsec {
         write(frame, at + IPV4, &spi_and_sequence);
         write(frame, at + IPV4 + HEADER, &iv);
         let (nonce, text) = (Nonce::assume_unique_for_key(nonce), at + IPV4 + HEADER + IV..frame.len());
-        // The cipher refuses only texts beyond 2^36 bytes, and this one fits into an IP packet.
+        // The cipher rejects only plaintexts beyond 2^36 bytes, and this one fits into an IP packet.
         let icv = self
             .cipher
             .seal_in_place_separate_tag(nonce, Aad::from(spi_and_sequence), &mut frame[text])
@@ -254,7 +253,7 @@ impl NetworkFunction for Ipsec {
         };
         self.seal(frame, ip.at, ip.end, next, number as u32, number);
         let [high, low] = length.to_be_bytes();
-        // No identification, do not fragment, 64 hops, checksum to come.
+        // Identification 0, don't fragment, hop limit 64, checksum filled in below.
         let mut header = [0; IPV4];
         header[..12].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, 64, protocol::ESP, 0, 0]);
         header[12..16].copy_from_slice(&self.association.source);

@@ -1,9 +1,9 @@
 //! JPEG encoding of raw pictures.
 //!
-//! A packet whose UDP payload is as long as a square picture in 4:2:0 is one: w·w bytes of brightness, then twice
-//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in all. It leaves with a baseline JPEG file as its payload. The time is
-//! spent in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks, of which
-//! this is the part that encodes a frame on its own. The encoder allocates its working rows for each picture.
+//! Applies to packets whose UDP payload is as long as a square 4:2:0 picture: w·w bytes of brightness, then twice
+//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in total. The payload is replaced by a baseline JPEG file. The time is spent
+//! in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks; this is the part
+//! of them that encodes a single frame. The encoder allocates its working rows for each picture.
 
 use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType, SamplingFactor};
 
@@ -14,16 +14,16 @@ use super::{
     transport::{pseudo_header, write_udp},
 };
 
-/// As it is called on the command line.
+/// Its name on the command line.
 pub const NAME: &str = "jpeg";
 
-/// The quality that files have, of 100: good, and a quarter of the size or less.
+/// JPEG quality, of 100: good, and a quarter of the size or less.
 const QUALITY: u8 = 75;
 
-/// What an IP packet can be at most.
+/// Maximum size of an IP packet.
 const MOST: usize = u16::MAX as usize;
 
-/// The width and height in pixels of the square picture that has this many bytes, if one has: even, from 2 to 208.
+/// Width and height in pixels of the square picture of this many bytes, if there is one: even, from 2 to 208.
 #[must_use]
 pub fn side(bytes: usize) -> Option<usize> {
     let pixels = (bytes < MOST).then_some(bytes)? / 3 * 2;
@@ -31,7 +31,7 @@ pub fn side(bytes: usize) -> Option<usize> {
     (side >= 2 && side.is_multiple_of(2) && side * side / 2 * 3 == bytes && side <= 208).then_some(side)
 }
 
-/// The function.
+/// The JPEG function.
 #[derive(Debug, Default)]
 pub struct Jpeg {
     file: Vec<u8>,
@@ -45,7 +45,7 @@ impl Jpeg {
     }
 }
 
-/// A raw picture, as the encoder asks for it: row by row, colour at full width.
+/// A raw picture in the form that the encoder reads: row by row, colour at full width.
 struct Picture<'a> {
     planes: &'a [u8],
     side: usize,

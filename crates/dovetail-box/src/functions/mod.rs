@@ -1,4 +1,4 @@
-//! Network functions, a file each.
+//! Network functions, one file each.
 //!
 //! | function | what it does | time goes to |
 //! |---|---|---|

@@ -1,12 +1,12 @@
-//! Statistical monitoring: how many packets and bytes each flow has, how large they are, and how much that varies.
+//! Statistical monitoring: packets and bytes of each flow, and the mean and variance of their sizes.
 //!
 //! Mean and variance of the sizes are running moments (Welford, *Note on a method for calculating corrected sums of
 //! squares and products*, 1962): m ← m + (x - m)/n and s ← s + (x - m)(x - m'), with m' the mean after x.
 //!
-//! Flows are kept in sets of [`WAYS`] places, as lines are in a processor's cache. A keyed hash (SipHash-1-3) of the
-//! five-tuple names the set, so no sender can choose flows that meet in one. A new flow takes a free place of its
-//! set, or that of the flow silent for longest, whose counts go into a common sum. So memory is fixed from the start, a
-//! packet costs a look at one set, and no packet is lost from the totals.
+//! Flows are kept in sets of [`WAYS`] slots, like the lines of a set-associative cache. A keyed hash (SipHash-1-3) of the
+//! five-tuple selects the set, so no sender can choose flows that collide. A new flow takes a free slot of its set, or
+//! replaces the flow that has been idle for longest, whose counts are added to a common sum. Memory is therefore fixed from
+//! the start, a packet costs a lookup in one set, and every packet is included in the totals.
 
 use dovetail_sched::flow::FiveTuple;
 use rand_xoshiro::{
@@ -18,16 +18,16 @@ use std::hash::{Hash, Hasher};
 
 use super::{NetworkFunction, Processing, Verdict, frame::Ip};
 
-/// As it is called on the command line.
+/// Its name on the command line.
 pub const NAME: &str = "monitoring";
 
-/// Places of a set.
+/// Slots per set.
 pub const WAYS: usize = 8;
 
-/// Sizes are counted by these upper ends, in bytes; the last bin holds all that is larger.
+/// Upper bounds of the size bins in bytes; one more bin holds everything larger.
 pub const BINS: [u32; 7] = [64, 128, 256, 512, 1024, 1518, 9000];
 
-/// What is known of a flow.
+/// Statistics of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// Its five-tuple.
@@ -36,7 +36,7 @@ pub struct Flow {
     pub packets: u64,
     /// Bytes of its frames.
     pub bytes: u64,
-    /// Frames by size: up to each end of [`BINS`], and above.
+    /// Frames by size: up to each bound of [`BINS`], and above.
     pub sizes: [u64; BINS.len() + 1],
     mean: f64,
     squares: f64,
@@ -72,7 +72,7 @@ impl Flow {
     }
 }
 
-/// Sums over flows, or over what belongs to none.
+/// Totals over flows, or over frames that belong to none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Flows; one that returns after its eviction counts again.
@@ -91,11 +91,11 @@ impl Totals {
     }
 }
 
-/// The function.
+/// The monitoring function.
 #[derive(Debug)]
 pub struct Monitoring {
     key: [u8; 16],
-    // The upper halves of the hashes, beside each other: most places are passed by without a look at the flow.
+    // Upper halves of the hashes, stored contiguously: most slots are ruled out without reading the flow.
     tags: Vec<[u32; WAYS]>,
     flows: Vec<[Option<Flow>; WAYS]>,
     now: u64,
@@ -104,7 +104,7 @@ pub struct Monitoring {
 }
 
 impl Monitoring {
-    /// Room for at least `flows` flows (1 to 2^24, clipped to that), hashed with a secret of the caller's.
+    /// Room for at least `flows` flows (clamped to 1 to 2^24), hashed with a secret of the caller's.
     #[must_use]
     pub fn new(flows: usize, key: [u8; 16]) -> Self {
         let sets = flows.clamp(1, 1 << 24).div_ceil(WAYS).next_power_of_two();
@@ -127,25 +127,25 @@ impl Monitoring {
         Self::new(1 << 14, key)
     }
 
-    /// What is known of a flow.
+    /// Statistics of a flow, if it is tracked.
     #[must_use]
     pub fn flow(&self, tuple: &FiveTuple) -> Option<&Flow> {
         let (set, tag) = self.place(tuple);
         self.flows[set][self.way(set, tag, tuple)?].as_ref()
     }
 
-    /// All flows that are known, in no particular order.
+    /// All flows that are tracked, in no particular order.
     pub fn flows(&self) -> impl Iterator<Item = &Flow> {
         self.flows.iter().flatten().flatten()
     }
 
-    /// Flows that made way for others.
+    /// Totals of evicted flows.
     #[must_use]
     pub fn forgotten(&self) -> Totals {
         self.forgotten
     }
 
-    /// Frames that belong to no flow: not IP, or malformed.
+    /// Totals of frames that belong to no flow: not IP, or malformed.
     #[must_use]
     pub fn others(&self) -> Totals {
         self.others
@@ -165,7 +165,7 @@ impl Monitoring {
         (0..WAYS).find(is)
     }
 
-    /// A free place of the set, or that of the flow silent for longest.
+    /// A free slot of the set, or the slot of the flow that has been idle for longest.
     fn make_way(&mut self, set: usize) -> usize {
         let silent = |way: &usize| self.flows[set][*way].as_ref().map_or(0, |flow| flow.seen);
         let way = (0..WAYS).min_by_key(silent).unwrap_or(0);

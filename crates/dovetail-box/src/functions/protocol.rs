@@ -23,12 +23,12 @@ pub(crate) const FRAGMENT: u8 = 44;
 pub(crate) const AUTHENTICATION: u8 = 51;
 pub(crate) const DESTINATION: u8 = 60;
 
-/// Whether it is the number of an IPv6 extension header that is stepped over.
+/// Whether the number is an IPv6 extension header that is skipped.
 pub(crate) fn is_extension(protocol: u8) -> bool {
     matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
 }
 
-/// TCP, UDP, DCCP, SCTP, UDP-Lite begin with two ports.
+/// Whether the transport header begins with two ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
 pub(crate) fn has_ports(protocol: u8) -> bool {
     matches!(protocol, TCP | UDP | DCCP | SCTP | UDP_LITE)
 }

@@ -1,18 +1,19 @@
 //! Redundancy elimination between the two ends of a link: content seen before is sent as a reference.
 //!
-//! Both ends keep the chunks of what has passed (see the module `chunks`). The sending end replaces each chunk that its
-//! store holds by the chunk's place, the receiving end puts the bytes back, and then both learn the packet; references
-//! are to what was learnt before it. After Spring and Wetherall, *A protocol-independent technique for eliminating
-//! redundant network traffic*, SIGCOMM 2000. An encoded packet carries, behind its IP header and with the protocol
-//! number 253 (RFC 3692, for experiments),
+//! Both ends store the chunks of past packets (see the module `chunks`). The sending end replaces each chunk that it has
+//! stored by the number of its slot, the receiving end restores the bytes, and then both learn the packet; references are
+//! to earlier packets only. After Spring and Wetherall, *A protocol-independent technique for eliminating redundant network
+//! traffic*, SIGCOMM 2000. An encoded packet carries, after its IP header and with the protocol number 253 (RFC 3692, for
+//! experiments),
 //!
 //! ```text
 //! protocol 1 B │ 0 1 B │ original length 2 B │ check 4 B │ parts:  0 length 15 bit, bytes   or   1 place 31 bit
 //! ```
 //!
-//! The check is a keyed hash of what was there. If packets are lost or reordered between the two ends, their stores
-//! differ, and the check tells the receiving end to drop what it cannot restore rather than deliver something else:
-//! such a pair belongs on a link that does neither. Packets that would not shrink pass as they are, fragments unlearnt.
+//! The check is a keyed hash of the original content. If packets are lost or reordered between the two ends, their stores
+//! diverge, and the check tells the receiving end to drop what it cannot restore rather than deliver something else: such a
+//! pair belongs on a link that neither loses nor reorders. Packets that would not shrink pass unchanged, fragments pass
+//! without being learnt.
 
 use rand_xoshiro::{
     SplitMix64,
@@ -28,24 +29,24 @@ use super::{
     protocol,
 };
 
-/// As it is called on the command line.
+/// Its name on the command line.
 pub const NAME: &str = "redundancy";
 
-/// What stands before the parts.
+/// Length of the header before the parts.
 const SHIM: usize = 8;
-/// A reference, and what marks one.
+/// Length of a reference, and the bit that marks one.
 const REFERENCE: usize = 4;
 const MARK: u32 = 1 << 31;
-/// The most bytes of a part of bytes.
+/// Maximum length of a literal part in bytes.
 const LONGEST_PART: usize = 0x7fff;
 
-/// What either end has.
+/// State common to both ends.
 #[derive(Debug)]
 struct End {
     store: Store,
     key: [u8; 16],
     chunks: Vec<Range<usize>>,
-    /// The payload as it will be.
+    /// The new payload.
     new: Vec<u8>,
 }
 
@@ -57,11 +58,11 @@ impl End {
     fn check(&self, content: &[u8]) -> [u8; 4] {
         let mut hasher = SipHasher13::new_with_key(&self.key);
         hasher.write(content);
-        // The low half finds places in the store; this is the other.
+        // The store is indexed by the low half of the hash; the check uses the other half.
         ((hasher.finish() >> 32) as u32).to_be_bytes()
     }
 
-    /// Gives the packet its new payload.
+    /// Replaces the packet's payload.
     fn replace(&self, frame: &mut Vec<u8>, mut ip: Ip, protocol: u8) {
         frame.truncate(ip.body);
         frame.extend_from_slice(&self.new);
@@ -76,7 +77,7 @@ impl End {
 pub struct Redundancy(End);
 
 impl Redundancy {
-    /// Keeps `chunks` chunks (2 to 2^20, to the next power of two), at some 270 bytes each; the other end needs the
+    /// Stores `chunks` chunks (2 to 2^20, rounded up to a power of two), at some 270 bytes each; the other end needs the
     /// same number and key.
     #[must_use]
     pub fn new(chunks: usize, key: [u8; 16]) -> Self {
@@ -92,7 +93,7 @@ impl Redundancy {
     }
 }
 
-/// The packet in a frame; a part of one is left as it is.
+/// The packet in a frame; fragments are left untouched.
 fn whole(frame: &[u8]) -> Result<Ip, Verdict> {
     let ip = Ip::find(frame)?;
     if ip.is_fragment(frame) { Err(Verdict::Untouched) } else { Ok(ip) }
@@ -130,7 +131,7 @@ impl NetworkFunction for Redundancy {
             }
         }
         push_bytes(&mut end.new, &content[from..]);
-        // What only looks encoded has to be, or the other end would take it for such.
+        // A packet that already has this protocol number must be encoded, or the other end would try to decode it.
         let must = protocol == protocol::EXPERIMENT;
         if must && end.new.len() + ip.body - ip.at > usize::from(u16::MAX) {
             return Verdict::Drop(Reason::TooLong);
@@ -143,7 +144,7 @@ impl NetworkFunction for Redundancy {
     }
 }
 
-/// Bytes as they are, in as many parts as it takes.
+/// Appends literal bytes, in as many parts as it takes.
 fn push_bytes(new: &mut Vec<u8>, bytes: &[u8]) {
     for part in bytes.chunks(LONGEST_PART) {
         new.extend_from_slice(&(part.len() as u16).to_be_bytes());
@@ -162,7 +163,7 @@ impl Restoration {
         Self(End::new(chunks, key))
     }
 
-    /// The content of an encoded payload, into `new`, and its protocol; none if that is not what the other end sent.
+    /// Decodes a payload into `new` and returns its protocol; `None` if it cannot be restored.
     fn restore(end: &mut End, payload: &[u8]) -> Option<u8> {
         let (shim, mut parts) = payload.split_at_checked(SHIM)?;
         let length = usize::from(read_u16(shim, 2)?);

@@ -1,4 +1,4 @@
-//! All network functions there are.
+//! The list of all network functions.
 
 use dovetail_sched::cost::Processing;
 
@@ -7,15 +7,15 @@ use super::{contract::NetworkFunction, forwarding, ipsec, jpeg, monitoring, redu
 /// A registered function.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// As it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub summary: &'static str,
-    /// What its time grows with.
+    /// What its processing time grows with.
     pub processing: Processing,
     /// Whether it changes frames, so that another end must understand them.
     pub changes_frames: bool,
-    /// By how many bytes it makes a packet longer at most.
+    /// Maximum growth of a packet in bytes.
     pub growth_bytes: u32,
     build: fn(u64) -> Box<dyn NetworkFunction>,
 }
@@ -72,7 +72,7 @@ pub const REGISTRY: &[Entry] = &[
     },
 ];
 
-/// The function of this name.
+/// Finds a function by name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.name == name)
@@ -116,7 +116,7 @@ mod tests {
             }
         }
 
-        /// Real packets, damaged: what an attacker sends to a parser.
+        /// Real packets, corrupted: what an attacker sends to a parser.
         #[test]
         fn no_damage_is_too_strange(
             packets in prop::collection::vec(packet(), 1..8),

@@ -1,18 +1,18 @@
 //! Longest-prefix match by binary search.
 //!
-//! Prefixes either nest or do not touch, so a table of them cuts the addresses into ranges, each with one answer: the
-//! longest prefix around it. The ranges are worked out once; a look-up is a binary search for the last range that
-//! starts at or before the address, O(log n) for IPv4 and IPv6 alike.
+//! Prefixes either nest or are disjoint, so they split the address space into ranges with one result each: the longest
+//! prefix that contains the range. The ranges are computed once; a lookup is a binary search for the last range that starts
+//! at or before the address, O(log n) for IPv4 and IPv6 alike.
 
-/// Prefixes and what each leads to.
+/// Prefixes and their next hops.
 #[derive(Debug, Clone)]
 pub(crate) struct Routes {
-    // Where each range starts, the first at 0.
+    // Start of each range; the first is 0.
     starts: Vec<u128>,
     hops: Vec<u16>,
 }
 
-/// Of addresses that no prefix covers.
+/// Marks ranges that no prefix covers.
 const NOWHERE: u16 = u16::MAX;
 
 /// A prefix: the first `length` bits of an address, and the number of the next hop.
@@ -24,7 +24,7 @@ pub(crate) struct Route {
 }
 
 impl Routes {
-    /// A table for addresses of `bits` bits. Of a prefix that is given twice, the later counts; a length beyond `bits`
+    /// A table for addresses of `bits` bits. If a prefix is given twice, the later one counts; a length beyond `bits`
     /// counts as `bits`. O(n log n).
     pub(crate) fn new(bits: u32, routes: &[Route]) -> Self {
         let all = u128::MAX >> (128 - bits.clamp(1, 128));
@@ -38,7 +38,7 @@ impl Routes {
             .collect();
         ranges.sort_by_key(|&(first, _, length, _)| (first, length));
         let mut table = Self { starts: vec![0], hops: vec![NOWHERE] };
-        // The prefixes around the place that has been reached, the widest first.
+        // The prefixes that contain the current address, widest first.
         let mut around: Vec<(u128, u16)> = Vec::new();
         for (first, last, _, hop) in ranges {
             table.leave(&mut around, first);
@@ -49,7 +49,7 @@ impl Routes {
         table
     }
 
-    /// Ends the prefixes that end before `to`: behind each, the next wider one answers.
+    /// Closes the prefixes that end before `to`: after each, the next wider one applies.
     fn leave(&mut self, around: &mut Vec<(u128, u16)>, to: u128) {
         while let Some(&(last, _)) = around.last()
             && last < to
@@ -59,7 +59,7 @@ impl Routes {
         }
     }
 
-    /// From this address on `hop` answers.
+    /// From this address on, `hop` applies.
     fn from(&mut self, start: u128, hop: u16) {
         if self.starts.last() == Some(&start) {
             self.hops.pop();
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every prefix is tried: no code in common.
+    /// Reference implementation that tries every prefix and shares no code.
     fn longest(bits: u32, routes: &[Route], address: u128) -> Option<u16> {
         let same = |route: &&Route| {
             let cut = bits - route.length;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn route(bits: u32) -> impl Strategy<Value = Route> {
-        // Few bits vary, so that prefixes nest and meet.
+        // Few bits vary, so that prefixes nest and coincide.
         let address = (0..64u128, 0..bits).prop_map(move |(low, shift)| (low << shift) & (u128::MAX >> (128 - bits)));
         (address, 0..=bits, 0..1000u16).prop_map(|(address, length, hop)| Route { address, length, hop })
     }

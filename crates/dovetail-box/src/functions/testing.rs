@@ -3,7 +3,7 @@
 use etherparse::{Ipv4Extensions, PacketBuilder, SlicedPacket};
 use proptest::prelude::*;
 
-/// A packet to be built.
+/// Description of a packet to build.
 #[derive(Debug, Clone)]
 pub(crate) struct Packet {
     pub(crate) v6: bool,
@@ -35,7 +35,7 @@ impl Packet {
         if self.tcp { 6 } else { 17 }
     }
 
-    /// As an Ethernet frame.
+    /// The packet as an Ethernet frame.
     pub(crate) fn frame(&self) -> Vec<u8> {
         let builder = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
         let (source, destination) = (self.source(), self.destination());
@@ -74,7 +74,7 @@ fn address(v6: bool, flow: u8) -> [u8; 16] {
 
 /// Any packet.
 pub(crate) fn packet() -> impl Strategy<Value = Packet> {
-    // 96 bytes are a picture of 8 pixels.
+    // 96 bytes are an 8-pixel-wide picture.
     let length = prop_oneof![4 => 0usize..1400, 1 => Just(96)];
     let payload = length.prop_flat_map(|length| prop::collection::vec(any::<u8>(), length));
     (any::<[bool; 3]>(), any::<u8>(), any::<u8>(), payload).prop_map(|([v6, vlan, tcp], flow, hops, payload)| Packet {
@@ -87,7 +87,7 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// The IPv4 header's checksum, from scratch by the other library, is the one that it holds.
+/// Asserts that the IPv4 header checksum matches one computed from scratch by another library.
 pub(crate) fn assert_sound(frame: &[u8]) {
     let sliced = SlicedPacket::from_ethernet(frame).expect("a packet as it should be");
     match sliced.net {
@@ -101,7 +101,7 @@ pub(crate) fn assert_sound(frame: &[u8]) {
     }
 }
 
-/// Bytes written as hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;

@@ -1,4 +1,4 @@
-//! Answers to the senders of packets that end here, and how many there are.
+//! ICMP errors to the senders of dropped packets, with rate limits.
 
 use dovetail_sched::Nanos;
 
@@ -7,26 +7,26 @@ use crate::wire::{
     token_bucket::TokenBucket,
 };
 
-/// A token takes this long to come, and a bucket holds this many: what Linux permits itself (`net.ipv4.icmp_msgs_per_sec` and
-/// `icmp_msgs_burst`). RFC 4443, 2.4 (f) demands a limit and leaves its size open.
+/// A token is added at this interval, and a bucket holds this many: Linux's own limits (`net.ipv4.icmp_msgs_per_sec` and
+/// `icmp_msgs_burst`). RFC 4443, 2.4 (f) demands a limit but leaves its size open.
 const EVERY: Nanos = Nanos::from_millis(1);
 const BURST: u32 = 50;
 
-/// Errors of ICMP of one kind so far.
+/// ICMP errors of one kind so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AnswerCounters {
-    /// That were sent.
+    /// Errors sent.
     pub sent: u64,
-    /// Packets whose senders were told nothing, since there were too many.
+    /// Dropped packets whose senders were not told because of the rate limit.
     pub limited: u64,
 }
 
-/// Errors of ICMP so far, by what senders were told.
+/// ICMP errors so far, by kind of message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AnswersCounters([AnswerCounters; Message::KINDS]);
 
 impl AnswersCounters {
-    /// With the name of each kind.
+    /// The counters with the name of each kind.
     #[must_use]
     pub fn by_kind(&self) -> [(&'static str, AnswerCounters); Message::KINDS] {
         let [too_long, hop_limit, no_route] = self.0;
@@ -34,10 +34,10 @@ impl AnswersCounters {
     }
 }
 
-/// What makes answers.
+/// Builds ICMP errors within the rate limits.
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// One for each kind: a flood of one is not to silence another.
+    /// One per kind: a flood of one must not suppress another.
     buckets: [TokenBucket; Message::KINDS],
     counters: AnswersCounters,
     frame: Vec<u8>,
@@ -51,8 +51,8 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// The answer that `make` writes to a packet which ends at `now`, if that may be answered, and there were not too many.
-    /// In a flood nothing is made.
+    /// Writes an ICMP error with `make` for a packet dropped at `now`, if it may be answered and the rate limit permits.
+    /// Nothing is written once the limit is reached.
     pub(super) fn answer(
         &mut self,
         message: Message,

@@ -1,61 +1,61 @@
-//! Which flows had the most of the box lately.
+//! The flows that recently used most of the box.
 //!
-//! Packets are counted by flow for a second, then the few with the most are kept and counting begins anew. A flow's place is
-//! emptied by its first packet of a second, so that no more flows are gone through than had packets: O(1) a packet, over time.
+//! Packets are counted per flow for a second; then the top few flows are kept and counting restarts. A flow's entry is
+//! reset by its first packet of a second, so that only flows with packets are visited: amortised O(1) per packet.
 
 use std::{cmp::Reverse, sync::Arc};
 
 use dovetail_sched::{FlowId, Nanos, flow::FiveTuple};
 
-/// How long packets are counted.
+/// Length of a counting period.
 const COUNT_FOR: Nanos = Nanos::from_secs(1);
-/// How many flows are kept.
+/// Number of flows kept.
 pub const MOST_FLOWS: usize = 20;
 
-/// The flows with the most of what they had most of, CPU or link, over the last whole second; at most [`MOST_FLOWS`].
+/// The flows with the largest share of CPU or link, whichever is larger, over the last whole second; at most [`MOST_FLOWS`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Busiest {
-    /// How long packets were counted.
+    /// Length of the counting period.
     pub over: Nanos,
-    /// How many flows there were packets of.
+    /// Number of flows that had packets.
     pub active: usize,
-    /// Those with the most first.
+    /// The busiest flows, in descending order.
     pub flows: Vec<BusyFlow>,
 }
 
-/// What a flow had.
+/// Usage of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BusyFlow {
-    /// Protocol, addresses and ports; `None` for what is not IP.
+    /// Protocol, addresses and ports; `None` if it is not IP.
     pub tuple: Option<FiveTuple>,
-    /// The id of its outer VLAN.
+    /// VLAN id of the outer tag.
     pub vlan: Option<u16>,
     /// The class of its last packet.
     pub class: Arc<str>,
-    /// What was counted.
+    /// Its counts.
     pub had: Had,
 }
 
-/// What was counted of a flow.
+/// Counts of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Had {
-    /// Packets that left.
+    /// Packets sent.
     pub sent: u64,
-    /// Bytes of those, as they left.
+    /// Bytes of those, as sent.
     pub sent_bytes: u64,
-    /// Packets that did not: refused or evicted, ended by their work, or too long.
+    /// Packets dropped: refused or evicted, dropped by their functions, or too long.
     pub dropped: u64,
-    /// Time of its packets' work.
+    /// Processing time of its packets.
     pub cpu: Nanos,
-    /// Time that its packets took on the link.
+    /// Time of its packets on the link.
     pub link: Nanos,
 }
 
-/// The counts.
+/// Per-flow counts of the current second.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     counts: Vec<Count>,
-    /// Flows that had a packet in this second.
+    /// Flows that had a packet in the current second.
     active: Vec<FlowId>,
     second: u64,
     began: Nanos,
@@ -63,7 +63,7 @@ pub(super) struct Activity {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
-    /// Of which second it is; 0 for none.
+    /// The second that the counts belong to; 0 for none.
     second: u64,
     had: Had,
 }
@@ -73,7 +73,7 @@ impl Activity {
         Self { began: now, ..Self::default() }
     }
 
-    /// There is a flow of this id that was not there before.
+    /// Registers a new flow with this id.
     pub(super) fn appears(&mut self, flow: FlowId) {
         if self.counts.len() <= flow.index() {
             self.counts.resize(flow.index() + 1, Count::default());
@@ -81,9 +81,9 @@ impl Activity {
         self.counts[flow.index()].had = Had::default();
     }
 
-    /// What a known flow had in this second, to add to.
+    /// The counts of a known flow in the current second, for updating.
     pub(super) fn of(&mut self, flow: FlowId) -> &mut Had {
-        // Seconds count from 1.
+        // Seconds are numbered from 1.
         let second = self.second + 1;
         if self.counts.len() <= flow.index() {
             self.appears(flow);
@@ -96,8 +96,8 @@ impl Activity {
         &mut count.had
     }
 
-    /// The flows with the most of the link or of all workers, once a second is over, which begins a new one. `name`: what a
-    /// flow is, if it is still there.
+    /// Once a second is over, the flows with the largest share of the link or of all workers; starts a new second. `name`
+    /// identifies a flow, if it still exists.
     pub(super) fn tell(
         &mut self,
         now: Nanos,
@@ -146,9 +146,9 @@ mod tests {
         for flow in 0..1_000u32 {
             activity.appears(FlowId(flow));
             let had = activity.of(FlowId(flow));
-            // What counts is what it had most of.
+            // Flows are ranked by the resource that they used most.
             if flow % 2 == 0 {
-                // Of two workers, which are one CPU.
+                // Two workers count as one CPU.
                 had.cpu += Nanos(2 * u64::from(flow))
             } else {
                 had.link += Nanos(flow.into())

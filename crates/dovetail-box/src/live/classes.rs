@@ -1,4 +1,4 @@
-//! Classes at work: which packet is of which, what is done with it, and what that costs.
+//! Classes at run time: classification, processing, and its cost.
 
 use dovetail_sched::{
     Nanos, Weight,
@@ -20,18 +20,19 @@ use crate::{
     },
 };
 
-/// Seed of the keys and tables of functions, which are examples; other workers have those after it.
+/// Seed of the example keys and tables of functions; further workers use the seeds after it.
 const SEED: u64 = 1;
 
-/// The functions of each class of a configuration, for one who does work.
+/// The functions of each class of a configuration, for one worker.
 pub(super) struct Chains(Vec<Vec<Box<dyn NetworkFunction>>>);
 
 impl Chains {
-    /// Those of each worker, with the configuration's keys and routes where it has some. Builds their tables, which may take
-    /// longer than the box may be silent: not for its own thread while it runs. No two workers have the same example's keys.
+    /// The chains of each worker, with the configured keys and routes where there are some. Builds the functions' tables,
+    /// which may take longer than the box may stay silent: do not call this on its thread while it runs. No two workers
+    /// share an example's keys.
     ///
     /// # Errors
-    /// That sequence numbers cannot be kept.
+    /// When sequence numbers cannot be recorded.
     pub(super) fn build(config: &config::Config, ledger: &Ledger) -> Result<Vec<Self>, LiveError> {
         let forwarding = config.routes.as_deref().map(Forwarding::new);
         let function = |class: &config::Class, entry: &Entry, seed| -> Result<Box<dyn NetworkFunction>, LiveError> {
@@ -53,7 +54,7 @@ impl Chains {
         (0..config.cpu.workers.max(1)).map(of_worker).collect()
     }
 
-    /// For who does no work.
+    /// Empty chains, for a thread that does no work.
     pub(super) fn none(config: &config::Config) -> Self {
         Self(config.classes.iter().map(|_| Vec::new()).collect())
     }
@@ -62,57 +63,57 @@ impl Chains {
 /// The classes of a box.
 pub(super) struct Classes {
     classes: Vec<Class>,
-    /// Which part of a CPU functions have.
+    /// Share of a CPU that functions get.
     share: f64,
-    /// How many workers there are, which are one CPU to the policy.
+    /// Number of workers; to the policy they are one CPU.
     workers: f64,
-    /// Whether any of them takes packets by the names that they carry.
+    /// Whether any class matches packets by the names that they carry.
     look_for_names: bool,
-    /// For frames that are to go on as they came.
+    /// Copies of frames that are forwarded unchanged.
     scratch: Vec<u8>,
 }
 
 struct Class {
     config: config::Class,
     chain: Vec<Box<dyn NetworkFunction>>,
-    /// Whether it works on copies: what it may change is to go on as it came.
+    /// Whether it works on copies: it may change frames, but the original is forwarded.
     needs_copy: bool,
-    /// What comes after it.
+    /// The program that runs after the functions.
     program: Option<Slot>,
-    /// What a packet's work took lately, unstretched.
+    /// Recent processing time per packet, before scaling.
     usual: Option<f64>,
 }
 
-/// Who ends a frame's way.
+/// What dropped a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Function(Ended),
     Program,
 }
 
-/// How a function ends a frame's way.
+/// How a function dropped a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ended {
     pub reason: Reason,
-    /// Whether no function before it has changed the frame: what its sender sent.
+    /// Whether the frame is still as its sender sent it: no function before this one has changed it.
     pub is_as_it_came: bool,
 }
 
-/// What the work on a frame came to.
+/// Result of the work on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Worked {
-    /// How long it takes the CPU that the policy shares out.
+    /// Processing time, as counted for the CPU that the policy schedules.
     pub took: Nanos,
-    /// Who ended the frame's way, if it does not go on.
+    /// What dropped the frame, if it is not forwarded.
     pub ended_by: Option<By>,
-    /// Whether something else ran in between, and the usual time stands for the measured one.
+    /// Whether the thread was preempted meanwhile, so that the usual time replaces the measured one.
     pub is_preempted: bool,
-    /// When it had been done, if the clock was read.
+    /// When the work ended, if the clock was read.
     pub ended: Option<Nanos>,
 }
 
 impl Classes {
-    /// Classes whose programs still lack instances: [`fill`](Self::fill) gives them some.
+    /// Classes without program instances: [`fill`](Self::fill) adds those.
     pub(super) fn new(config: &config::Config, chains: Chains, programs: Option<&Programs>) -> Self {
         let class = |(class, chain): (&config::Class, _)| Class {
             chain,
@@ -128,8 +129,8 @@ impl Classes {
         Self { classes, share, workers, look_for_names, scratch: Vec::new() }
     }
 
-    /// Gives each class the instance of its program: the one that ran in the same class before, where that is the same
-    /// version, and else a new one.
+    /// Gives each class an instance of its program: the one that ran in the same class in `before` if it is the same
+    /// version, else a new one.
     pub(super) fn fill(&mut self, programs: Option<&Library>, mut before: Option<&mut Self>) {
         for class in &mut self.classes {
             if let Some(slot) = &mut class.program {
@@ -144,34 +145,33 @@ impl Classes {
         self.classes.iter_mut().find(|class| *class.config.name == *name)
     }
 
-    /// Whether the class of this name does the same work in both, down to the version of its program.
+    /// Whether the class of this name does the same work in both sets, down to the version of its program.
     pub(super) fn does_the_same(&self, before: &Self, name: &str) -> bool {
         let [new, old] = [self, before].map(|all| all.classes.iter().find(|class| *class.config.name == *name));
         new.zip(old).is_some_and(|(new, old)| new.does_the_same(old))
     }
 
-    /// Whether every class does the same work in both.
+    /// Whether every class does the same work in both sets.
     pub(super) fn all_do_the_same(&self, before: &Self) -> bool {
         self.classes.iter().all(|class| self.does_the_same(before, &class.config.name))
     }
 
-    /// By how much functions and programs may make a packet longer.
+    /// Maximum growth of a packet by functions and programs, over all classes.
     pub(super) fn growth_bytes(&self) -> u32 {
-        self.classes.iter().map(Class::growth_bytes).max().unwrap_or(0)
+        self.classes.iter().map(Class::forwarded_growth).max().unwrap_or(0)
     }
 
-    /// By how much the work of a class makes a packet longer at most, if what it makes goes on.
+    /// Maximum growth of a packet of this class, if the processed frame is forwarded.
     pub(super) fn grows_by(&self, class: u16) -> u32 {
-        let class = &self.classes[usize::from(class)];
-        if class.config.effect == Effect::Apply { class.growth_bytes() } else { 0 }
+        self.classes[usize::from(class)].forwarded_growth()
     }
 
-    /// Whether any of them takes packets by the names that they carry.
+    /// Whether any class matches packets by the names that they carry.
     pub(super) fn look_for_names(&self) -> bool {
         self.look_for_names
     }
 
-    /// The first class that a packet fits. O(what classes match).
+    /// The first class that a packet matches. Linear in the values that the classes list.
     pub(super) fn of(&self, marks: &Marks) -> u16 {
         let last = self.classes.len() - 1;
         self.classes[..last].iter().position(|class| class.config.matches.fits(marks)).unwrap_or(last) as u16
@@ -181,7 +181,7 @@ impl Classes {
         self.classes[usize::from(class)].config.weight
     }
 
-    /// What the policy is told of the programs that packets run: one for each class.
+    /// The program table for the policy: one entry per class.
     pub(super) fn programs(&self) -> ProgramTable {
         let program = |class: &Class| {
             let measured = class.program.as_ref().and_then(Slot::facts);
@@ -199,7 +199,7 @@ impl Classes {
         ProgramTable::new(self.classes.iter().map(program).collect())
     }
 
-    /// From now on functions have a whole CPU.
+    /// Removes scaling: functions get a whole CPU from here on.
     pub(super) fn finish_fast(&mut self) {
         self.share = 1.0;
         for class in &mut self.classes {
@@ -208,7 +208,7 @@ impl Classes {
         }
     }
 
-    /// Does a class's work on a frame, and times it.
+    /// Runs a class's functions and program on a frame and measures the time.
     pub(super) fn work(&mut self, class: u16, frame: &mut Vec<u8>, counters: &mut ProgramCounters) -> Worked {
         let class = &mut self.classes[usize::from(class)];
         let bytes = frame.len() as u32;
@@ -232,7 +232,7 @@ impl Classes {
         }
         let ended = clock::now();
         let measured = (ended - started).as_f64();
-        // A packet on which a program fails may take far longer than others, and that is the program's own time.
+        // A packet on which a program fails may take far longer than others, and that time is the program's own.
         let has_failed = counters.failed() > failed;
         let (usual, is_preempted) = if has_failed { (measured, false) } else { class.usual_for(measured) };
         let took = Nanos::from_f64(usual * class.config.cost / self.share);
@@ -253,7 +253,11 @@ impl Class {
         matches!(program.process(frame, counters), Verdict::Drop(_)).then_some(By::Program)
     }
 
-    fn growth_bytes(&self) -> u32 {
+    /// Maximum growth of a forwarded packet: none where frames leave as they came.
+    fn forwarded_growth(&self) -> u32 {
+        if self.config.effect == Effect::Discard {
+            return 0;
+        }
         let functions: u32 = self.config.functions.iter().map(|entry| entry.growth_bytes).sum();
         functions + self.program.as_ref().map_or(0, Slot::growth_bytes)
     }
@@ -267,8 +271,7 @@ impl Class {
         is_same_program && names(self) == names(before)
     }
 
-    /// What a packet's work takes with this share of a CPU, where it is that of a program alone, which was measured to take
-    /// `program`.
+    /// Processing time of a packet at this share of a CPU, if the class only runs a program, measured to cost `program`.
     fn known_cost(&self, program: Cost, share: f64) -> Option<Cost> {
         let factor = self.config.cost / share;
         let is_alone = self.config.functions.is_empty() && self.config.time.is_none();
@@ -276,22 +279,22 @@ impl Class {
         is_alone.then(stretched).flatten()
     }
 
-    /// A measured time, or the usual one where the thread was interrupted while it measured, and which it is.
+    /// The measured time, or the usual one if the thread was preempted during the measurement, and whether it was.
     fn usual_for(&mut self, measured: f64) -> (f64, bool) {
-        /// More than this many times the usual is no work: on a busy machine, the longest that functions took themselves
-        /// was below.
+        /// A measurement above this multiple of the usual time counts as preempted: on a busy machine, the longest times of
+        /// the functions themselves were below it.
         const PREEMPTED: f64 = 4.0;
-        /// What an interruption takes at least, in nanoseconds: shorter times are the function's own, such as a table that
-        /// is not in the cache.
+        /// Minimum duration of a preemption in nanoseconds: shorter delays are the function's own, such as a table that is
+        /// not in the cache.
         const SHORTEST: f64 = 20_000.0;
-        /// Weight of the newest time.
+        /// Weight of the newest measurement.
         const GAIN: f64 = 1.0 / 16.0;
         let Some(usual) = self.usual else {
             self.usual = Some(measured);
             return (measured, false);
         };
         if measured > SHORTEST.max(PREEMPTED * usual) {
-            // A lasting change of cost is followed all the same, a little with each packet.
+            // Still follow a lasting change of cost, a little with each packet.
             self.usual = Some(usual * (1.0 + GAIN));
             return (usual, true);
         }

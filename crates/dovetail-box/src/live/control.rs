@@ -1,4 +1,4 @@
-//! What is asked of a running box by other threads.
+//! Commands from other threads to a running box.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -10,7 +10,7 @@ use dovetail_sched::Nanos;
 use super::{classes::Chains, inbound::Inbound, ledger::Reference, status::Status};
 use crate::config::Config;
 
-/// A running box, for those who look at it and steer it. Can be cloned and sent to other threads.
+/// A handle to observe and control a running box. Can be cloned and sent to other threads.
 #[derive(Debug, Clone)]
 pub struct Control {
     commands: Sender<Command>,
@@ -18,32 +18,32 @@ pub struct Control {
     ledger: Reference,
 }
 
-/// Where the answer to a command goes.
+/// Channel for the answer to a command.
 pub(super) type Answer = Sender<Result<(), String>>;
 
-/// What a box is to go by next.
+/// A new configuration, ready to be applied.
 pub(super) struct Next {
     pub config: Config,
-    /// For each worker.
+    /// One for each worker.
     pub chains: Vec<Chains>,
     pub inbound: Inbound,
 }
 
-/// What a box can be asked while it runs.
+/// Commands that a box accepts while it runs.
 pub(super) enum Command {
     Stop,
     Reload(Box<Next>, Answer),
     Retune(String, Answer),
 }
 
-/// The box's end of it.
+/// The box's end of the channel.
 #[derive(Debug)]
 pub(super) struct Asked {
     commands: Receiver<Command>,
     status: Arc<Mutex<Status>>,
 }
 
-/// Both ends.
+/// Creates both ends.
 pub(super) fn pair(ledger: Reference) -> (Control, Asked) {
     let (commands, receiver) = channel();
     let status = Arc::<Mutex<Status>>::default();
@@ -51,38 +51,38 @@ pub(super) fn pair(ledger: Reference) -> (Control, Asked) {
 }
 
 impl Control {
-    /// Has it send what is queued, hand over to the bridge, and end.
+    /// Makes the box send what is queued, hand over to the bridge, and end.
     pub fn stop(&self) {
-        // A box that has ended needs no telling.
+        // Nothing to do if the box has already ended.
         let _ = self.commands.send(Command::Stop);
     }
 
-    /// Has it go by another configuration, without losing or reordering a packet. Waits for the answer, which is there
-    /// within milliseconds, or, where there are programs, once those that are new are compiled.
+    /// Applies another configuration without losing or reordering a packet. Blocks for the answer, which takes
+    /// milliseconds, or until new programs are compiled.
     ///
     /// # Errors
-    /// What cannot be changed while it runs, and then nothing has changed.
+    /// What cannot be changed at run time; nothing has changed in that case.
     pub fn reload(&self, config: Config) -> Result<(), String> {
         let chains = Chains::build(&config, &self.ledger.ledger()).map_err(|wrong| wrong.to_string())?;
         let inbound = Inbound::build(&config);
         self.ask(|answer| Command::Reload(Box::new(Next { config, chains, inbound }), answer))
     }
 
-    /// Has it turn the knobs of its policy: a policy's string such as `tradeoff:alpha=0.9`. Waits for the answer.
+    /// Changes parameters of the policy, given as a policy string such as `tradeoff:alpha=0.9`. Blocks for the answer.
     ///
     /// # Errors
-    /// What is wrong with it, or that this knob cannot be turned while the policy runs.
+    /// What is wrong with it, or that this parameter cannot be changed while the policy runs.
     pub fn retune(&self, policy: &str) -> Result<(), String> {
         self.ask(|answer| Command::Retune(policy.into(), answer))
     }
 
-    /// What it told of itself last, some tenths of a second ago at most.
+    /// The status that the box published last, at most some tenths of a second ago.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// When that was, in nanoseconds of CLOCK_MONOTONIC; zero for never.
+    /// When that was, in nanoseconds of CLOCK_MONOTONIC; zero if never.
     #[must_use]
     pub fn told_at(&self) -> Nanos {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).at
@@ -97,13 +97,13 @@ impl Control {
 }
 
 impl Asked {
-    /// The next command, if there is one. That all controls are gone is no reason to stop.
+    /// The next command, if there is one. The box keeps running after all handles are dropped.
     pub(super) fn next(&self) -> Option<Command> {
         self.commands.try_recv().ok()
     }
 
     pub(super) fn tell(&self, status: Status) {
-        // Someone who is reading gets the next one.
+        // If the lock is taken by a reader, the next status replaces this one.
         if let Ok(mut told) = self.status.try_lock() {
             *told = status;
         }

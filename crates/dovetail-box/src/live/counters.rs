@@ -1,46 +1,46 @@
-//! What a box has done, by class, worker and tunnel.
+//! Counters of a box, by class, worker and tunnel.
 
 use dovetail_sched::Nanos;
 
 /// Packets of a class so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassCounters {
-    /// That arrived.
+    /// Packets that arrived.
     pub arrived: u64,
     /// Bytes of those.
     pub arrived_bytes: u64,
-    /// That left.
+    /// Packets sent.
     pub sent: u64,
-    /// Bytes of those, as they left.
+    /// Bytes of those, as sent.
     pub sent_bytes: u64,
-    /// That found no room in the queues, or lost it to others.
+    /// Packets refused or evicted because queues were full.
     pub queue_full: u64,
-    /// That a function ended, but for the two reasons that follow.
+    /// Packets dropped by a function, except for the two reasons that follow.
     pub ended_by_function: u64,
-    /// That had been through as many routers as they may.
+    /// Packets whose hop limit was exhausted.
     pub hop_limit: u64,
-    /// To whose destination there is no route.
+    /// Packets without a route to their destination.
     pub no_route: u64,
-    /// That the program ended: it refused them, failed on them, or was in quarantine.
+    /// Packets dropped by the program: it refused them, failed on them, or was quarantined.
     pub ended_by_program: u64,
-    /// That had become too long for the interface.
+    /// Packets that had become too long for the interface.
     pub too_long: u64,
-    /// That were queued or worked on when the bridge took over, and were lost.
+    /// Packets lost because the bridge took over while they were queued or processed.
     pub lapsed: u64,
-    /// Time of their work, as the CPU that the policy shares out counts it.
+    /// Processing time, as counted for the CPU that the policy schedules.
     pub cpu: Nanos,
-    /// Packets whose work was interrupted while it was timed.
+    /// Packets whose processing was preempted while it was measured.
     pub preempted: u64,
-    /// Sum of the times between arrival and the start on the link.
+    /// Sum of the times from arrival to the start of transmission on the link.
     pub waited: Nanos,
-    /// Sum of the times between arrival and the end on the link, in nanoseconds.
+    /// Sum of the times from arrival to the end of transmission on the link, in nanoseconds.
     pub latency_nanos: u128,
-    /// What became of them in the program of the class.
+    /// Outcomes of the class's program.
     pub programs: ProgramCounters,
 }
 
 impl ClassCounters {
-    /// Packets that were dropped, by reason.
+    /// Dropped packets, by reason.
     #[must_use]
     pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
         [
@@ -54,32 +54,32 @@ impl ClassCounters {
         ]
     }
 
-    /// Packets that were dropped.
+    /// Number of dropped packets.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped_by().into_iter().map(|(_, count)| count).sum()
     }
 }
 
-/// What became of a class's packets in its program.
+/// Outcomes of a class's program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgramCounters {
-    /// Packets that it had dropped.
+    /// Packets that it dropped.
     pub refused: u64,
     /// Packets on which it trapped.
     pub trapped: u64,
-    /// Packets for which its fuel did not suffice.
+    /// Packets that ran out of fuel.
     pub out_of_fuel: u64,
-    /// Packets to which it gave an answer that is none.
+    /// Packets for which it returned an invalid answer.
     pub bad_answers: u64,
-    /// Packets that came while it was in quarantine.
+    /// Packets that arrived while it was quarantined.
     pub quarantined: u64,
-    /// Packets that went on without it, since there is no such program.
+    /// Packets that were forwarded without it because the program does not exist.
     pub missing: u64,
 }
 
 impl ProgramCounters {
-    /// Those of another worker as well.
+    /// Adds the counters of another worker.
     pub(super) fn add(&mut self, more: &Self) {
         self.refused += more.refused;
         self.trapped += more.trapped;
@@ -89,6 +89,19 @@ impl ProgramCounters {
         self.missing += more.missing;
     }
 
+    /// Packets that the program did not process as intended, by outcome.
+    #[must_use]
+    pub const fn by_outcome(&self) -> [(&'static str, u64); 6] {
+        [
+            ("refused", self.refused),
+            ("trapped", self.trapped),
+            ("out_of_fuel", self.out_of_fuel),
+            ("bad_answer", self.bad_answers),
+            ("quarantined", self.quarantined),
+            ("missing", self.missing),
+        ]
+    }
+
     /// Packets on which it failed.
     #[must_use]
     pub const fn failed(&self) -> u64 {
@@ -96,40 +109,40 @@ impl ProgramCounters {
     }
 }
 
-/// What a worker has done.
+/// Counters of a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// Packets that it has worked on.
+    /// Packets processed.
     pub worked: u64,
-    /// Time of that, as the CPU that the policy shares out counts it.
+    /// Processing time, as counted for the CPU that the policy schedules.
     pub cpu: Nanos,
-    /// Packets whose work was interrupted while it was timed.
+    /// Packets whose processing was preempted while it was measured.
     pub preempted: u64,
 }
 
-/// Packets of a tunnel that is decrypted, so far.
+/// Packets of a decrypted tunnel so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TunnelCounters {
-    /// That were decrypted and went on.
+    /// Packets decrypted and forwarded.
     pub decrypted: u64,
-    /// That were not encrypted with its key, or were changed since.
+    /// Packets that were not encrypted with its key, or were modified since.
     pub authentication: u64,
-    /// Whose sequence number had come already, or was too old to tell.
+    /// Packets whose sequence number had been seen already, or was older than the window.
     pub replay: u64,
-    /// That were fragments, or contradicted themselves.
+    /// Packets that were fragments or inconsistent.
     pub malformed: u64,
-    /// Whose source is none of those that the tunnel is for.
+    /// Packets with a source outside the tunnel's prefixes.
     pub not_allowed: u64,
-    /// That routers marked for congestion, of a sender that cannot be told of it.
+    /// Packets that routers marked for congestion, from a sender that cannot be told of it.
     pub congestion: u64,
-    /// That had a route, and had been through as many routers as they may.
+    /// Packets that had a route but whose hop limit was exhausted.
     pub hop_limit: u64,
-    /// That hide how much traffic there is, and hold nothing.
+    /// Dummy packets, which conceal the traffic volume.
     pub dummy: u64,
 }
 
 impl TunnelCounters {
-    /// Packets that were dropped, by reason.
+    /// Dropped packets, by reason.
     #[must_use]
     pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
         [
@@ -144,13 +157,13 @@ impl TunnelCounters {
     }
 }
 
-/// What became of frames that are no packets of any class.
+/// Outcomes of frames that count for no class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Frames that contradict what the interface says of them, and long ones in tunnels of unknown kinds.
+    /// Frames inconsistent with their metadata from the interface, and long ones in tunnels of unknown kinds.
     pub malformed: u64,
-    /// Packets for which the flow table had no place.
+    /// Packets for which the flow table was full.
     pub no_flow: u64,
-    /// How often the bridge took over because the box came too late.
+    /// How often the bridge took over because the box was late.
     pub lapses: u64,
 }

@@ -1,32 +1,32 @@
-//! Frames that have left the link and have not arrived yet: how long the link is, where it is longer than the wire.
+//! Propagation delay: frames that have left the link and have not arrived yet, for links emulated longer than the wire.
 
 use std::collections::VecDeque;
 
 use dovetail_sched::Nanos;
 
-/// What is on its way in one direction takes no more, in bytes: a tenth of a second of 1 Gbit/s.
+/// Maximum bytes in flight per direction: a tenth of a second at 1 Gbit/s.
 const MOST_BYTES: usize = 16 << 20;
-/// What an entry takes beside its frame's buffer.
+/// Memory of an entry in addition to its frame's buffer.
 const ENTRY_BYTES: usize = 64;
 
-/// Frames on their way, in the order in which they set out; none overtakes another, also where the delay gets shorter.
+/// Frames in flight, in order of departure; none overtakes another, even when the delay is reduced.
 #[derive(Debug, Default)]
 pub(super) struct Delay {
     length: Nanos,
     on_their_way: VecDeque<(Nanos, [u8; OFFLOAD], Vec<u8>)>,
-    /// Of their buffers, which may be longer than they are.
+    /// Capacity of the buffers, which may exceed the frames' lengths.
     bytes: usize,
 }
 
 const OFFLOAD: usize = crate::wire::offload::Offload::BYTES;
 
 impl Delay {
-    /// Frames that set out from now on take this long.
+    /// Sets the delay of frames that depart from here on.
     pub(super) fn set(&mut self, length: Nanos) {
         self.length = length;
     }
 
-    /// Whether frames arrive as they set out.
+    /// Whether frames arrive without delay.
     pub(super) fn is_none(&self) -> bool {
         self.length == Nanos::ZERO && self.on_their_way.is_empty()
     }
@@ -39,24 +39,24 @@ impl Delay {
         self.on_their_way.len()
     }
 
-    /// Whether no other is to set out.
+    /// Whether no further frame may depart.
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= MOST_BYTES
     }
 
-    /// A frame sets out.
+    /// Adds a departing frame.
     pub(super) fn push(&mut self, offload: [u8; OFFLOAD], bytes: Vec<u8>, now: Nanos) {
         let before = self.on_their_way.back().map_or(Nanos::ZERO, |(due, ..)| *due);
         self.bytes += bytes.capacity() + ENTRY_BYTES;
         self.on_their_way.push_back((before.max(now + self.length), offload, bytes));
     }
 
-    /// When the next arrives.
+    /// When the next frame arrives.
     pub(super) fn due(&self) -> Option<Nanos> {
         self.on_their_way.front().map(|(due, ..)| *due)
     }
 
-    /// A frame that has arrived by now.
+    /// Removes a frame that has arrived by `now`.
     pub(super) fn pop(&mut self, now: Nanos) -> Option<([u8; OFFLOAD], Vec<u8>)> {
         self.due().filter(|&due| due <= now)?;
         let (_, offload, bytes) = self.on_their_way.pop_front()?;
@@ -64,13 +64,13 @@ impl Delay {
         Some((offload, bytes))
     }
 
-    /// All of them have arrived, and others take no time.
+    /// Makes all frames arrive at once, and later ones without delay.
     pub(super) fn finish_fast(&mut self) {
         self.length = Nanos::ZERO;
         self.on_their_way.iter_mut().for_each(|(due, ..)| *due = Nanos::ZERO);
     }
 
-    /// Loses all of them.
+    /// Drops all frames.
     pub(super) fn clear(&mut self) {
         self.on_their_way.clear();
         self.bytes = 0;
@@ -94,7 +94,7 @@ mod tests {
         delay.push([0; OFFLOAD], vec![2], Nanos(30));
         assert_eq!((delay.due(), arrived(&mut delay, Nanos(99))), (Some(Nanos(100)), vec![]));
         assert_eq!((arrived(&mut delay, Nanos(129)), delay.due()), (vec![1], Some(Nanos(130))));
-        // A shorter way is no reason to overtake.
+        // A shorter delay does not let frames overtake.
         delay.set(Nanos::ZERO);
         delay.push([0; OFFLOAD], vec![3], Nanos(40));
         assert!(!delay.is_none());

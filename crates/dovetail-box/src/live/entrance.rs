@@ -1,5 +1,4 @@
-//! Where frames come in: of which flow and class they are, into which packets they are split, and whether the policy takes
-//! them.
+//! Ingress: classifies received frames, splits them into packets and offers these to the policy.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::{
     wire::{self, Refused, offload::Offload, tag},
 };
 
-/// Where frames come in.
+/// The ingress path.
 pub(super) struct Entrance<'b> {
     pub(super) intake: &'b mut Intake,
     pub(super) node: &'b mut Node,
@@ -37,13 +36,13 @@ pub(super) struct Entrance<'b> {
     pub(super) segments: Segments,
     pub(super) clamp: Option<(u16, u16)>,
     pub(super) now: Nanos,
-    /// Whether a frame that finds the box idle, and behind which there is none, is to be left there.
+    /// Whether a frame that finds the box idle, with none behind it, is left in `lone`.
     pub(super) leaves_lone: bool,
     pub(super) lone: Option<Lone>,
 }
 
 impl Entrance<'_> {
-    /// Takes a frame in; whether any of it is queued.
+    /// Takes a frame in; returns whether any of it is queued.
     pub(super) fn take(&mut self, received: Received<'_>) -> bool {
         self.take_in(received).unwrap_or_else(|_| {
             self.oddities.malformed += 1;
@@ -77,7 +76,7 @@ impl Entrance<'_> {
         Ok(self.admit(flow, class, bytes, |into| whole(received, into).ok()))
     }
 
-    /// The frames that one is taken in as, unless it stays whole.
+    /// The frames to split one into; `None` if it stays whole.
     fn parts<'f>(
         &self,
         received: &'f Received<'_>,
@@ -91,20 +90,20 @@ impl Entrance<'_> {
             return Ok(None);
         }
         match wire::received::Received::new(&received.bytes, offload, received.tag) {
-            // The kernel may know more.
+            // The kernel may support more.
             Err(_) if is_long => Ok(None),
             frames => frames.map(Some),
         }
     }
 
-    /// The flow of a packet, if there is a place for it.
+    /// The flow of a packet, if the flow table has a slot for it.
     pub(super) fn flow(&mut self, marks: &Marks, class: u16) -> Option<FlowId> {
         let flow = self.flows.of(marks, class, self.now, self.node, self.classes);
         self.oddities.no_flow += u64::from(flow.is_none());
         flow
     }
 
-    /// Offers a packet, and copies it if it is queued; whether it is.
+    /// Offers a packet, and copies it if it is queued; returns whether it is.
     pub(super) fn admit(
         &mut self,
         flow: FlowId,
@@ -116,7 +115,7 @@ impl Entrance<'_> {
         counters.arrived += 1;
         counters.arrived_bytes += bytes as u64;
         let bytes = bytes as u32;
-        // What it costs on the CPU is learnt.
+        // The CPU cost is estimated by the policy.
         let link = self.node.link().time(bytes);
         let Ok(demand) = Demand::new(&[Nanos::ZERO, link]) else { return false };
         let number = *self.offered;
@@ -154,12 +153,12 @@ impl Entrance<'_> {
     }
 }
 
-/// A frame as it is to be handed on without being split, and what the kernel is to do to it. One that has a buffer of its own
-/// is not copied: `into` takes its place.
+/// Prepares a frame to be forwarded whole, and returns its offload metadata. A frame that owns its buffer is not copied but
+/// swapped with `into`.
 pub(super) fn whole(received: Received<'_>, into: &mut Vec<u8>) -> Result<Offload, Refused> {
     let offload = Offload::parse(&received.offload)?;
     match received.bytes {
-        // A short frame is not to keep a long buffer.
+        // A short frame must not occupy a long buffer.
         Bytes::Own(bytes) if received.tag.is_none() && into.capacity() >= bytes.capacity() => {
             std::mem::swap(bytes, into)
         }

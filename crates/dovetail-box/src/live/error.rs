@@ -1,4 +1,4 @@
-//! Why a box cannot run.
+//! Errors of a running box.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use dovetail_sched::PolicyError;
 
 use super::switch::{SwitchError, ports::PortError};
 
-/// Why a box cannot begin, or had to end.
+/// Why a box cannot start, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The interfaces are not as they must be.
+    /// The interfaces do not meet the requirements.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// There is no switch between the box and the bridge.
+    /// The switch between box and bridge cannot be set up.
     #[error(transparent)]
     Switch(#[from] SwitchError),
     /// The namespace of the interfaces cannot be entered.
@@ -24,23 +24,23 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
-    /// A socket cannot be used.
+    /// A socket operation failed.
     #[error("socket on {interface}: {source}{}", hint(source))]
     Socket {
-        /// On which interface.
+        /// The interface.
         interface: String,
         /// The system's answer.
         source: io::Error,
     },
-    /// Frames of an interface cannot be received as they are to be.
+    /// Frames of an interface cannot be received in the configured way.
     #[error("box.io: {interface}: {what}, or io = \"af-packet\"")]
     Io {
-        /// Which.
+        /// The interface.
         interface: String,
         /// What prevents it, and what to do.
         what: String,
     },
-    /// An interface was removed while the box ran.
+    /// An interface was removed while the box was running.
     #[error("{interface} was removed, or another has its name now: start the box anew once it is there")]
     Gone {
         /// Its name.
@@ -49,7 +49,7 @@ pub enum LiveError {
     /// The policy cannot be built.
     #[error("policy: {0}")]
     Policy(#[from] PolicyError),
-    /// The thread cannot be bound to the core that was asked for.
+    /// The thread cannot be bound to the configured core.
     #[error("cpu.core: core {core}: {source}")]
     Core {
         /// The core.
@@ -57,10 +57,10 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
-    /// Processors cannot be kept awake.
+    /// Processors cannot be kept from sleeping deeply.
     #[error("cpu.wake_latency: {file}: {source}; have the box's user write to it, or leave the key out")]
     WakeLatency {
-        /// What the kernel is told by.
+        /// The kernel's file for the request.
         file: &'static str,
         /// The system's answer.
         source: io::Error,
@@ -68,18 +68,18 @@ pub enum LiveError {
     /// The admin port cannot be opened.
     #[error("admin.listen: {0}")]
     Admin(io::Error),
-    /// Signals cannot be heeded.
+    /// Signal handlers cannot be installed.
     #[error("signals: {0}")]
     Signals(io::Error),
-    /// A file of what passes cannot be begun.
+    /// A capture file cannot be created.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: String,
         /// The system's answer.
         source: io::Error,
     },
-    /// Sequence numbers of tunnels cannot be kept.
+    /// Sequence numbers of tunnels cannot be recorded.
     #[error("ipsec.sequence_file: {path}: {source}")]
     Sequence {
         /// The file.
@@ -90,13 +90,13 @@ pub enum LiveError {
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),
-    /// Workers cannot be started, or one has ended.
+    /// Workers cannot be started, or one has terminated.
     #[error("cpu.workers: {0}")]
     Workers(io::Error),
     /// Programs cannot be loaded.
     #[error("programs: {0}")]
     Programs(String),
-    /// The flow table cannot be made.
+    /// The flow table cannot be created.
     #[error("queues.flows: {0}")]
     Flows(String),
 }

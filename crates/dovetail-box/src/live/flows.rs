@@ -1,4 +1,4 @@
-//! Which flow a packet is of.
+//! Maps packets to flows.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::{
     node::Node,
 };
 
-/// What tells flows apart. Whatever is not IP is one flow of its VLAN.
+/// Key of a flow. Everything that is not IP is one flow per VLAN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     tuple: Option<FiveTuple>,
     vlan: Option<u16>,
 }
 
-/// The flows that are known.
+/// The known flows.
 #[derive(Debug)]
 pub(super) struct Flows {
     table: FlowTable<Key>,
-    /// The class of each flow's last packet, by its id.
+    /// The class of each flow's last packet, indexed by flow id.
     classes: Vec<u16>,
     activity: Activity,
 }
@@ -43,7 +43,7 @@ impl Flows {
         Ok(Self { table, classes: Vec::new(), activity: Activity::new(now) })
     }
 
-    /// The flow of a packet, made known to the node if it is new. `None` when there is no place for another flow.
+    /// The flow of a packet, registered with the node if it is new. `None` if the table is full.
     pub(super) fn of(
         &mut self,
         marks: &Marks,
@@ -68,7 +68,7 @@ impl Flows {
         Some(found.flow)
     }
 
-    /// Tells the node of all flows again, after its policy was replaced or weights changed.
+    /// Registers all flows with the node again, after its policy was replaced or weights changed.
     pub(super) fn introduce_all(&self, node: &mut Node, classes: &Classes) {
         for (at, &class) in self.classes.iter().enumerate() {
             let flow = FlowId(at as u32);
@@ -78,19 +78,19 @@ impl Flows {
         }
     }
 
-    /// Class `c` is `moved[c]` from now on.
+    /// Renumbers classes: class `c` becomes `moved[c]`.
     pub(super) fn change_classes(&mut self, moved: &[u16]) {
         for class in &mut self.classes {
             *class = moved[usize::from(*class)];
         }
     }
 
-    /// What a flow had of late, to add to.
+    /// Current counts of a flow, for updating.
     pub(super) fn had(&mut self, flow: FlowId) -> &mut Had {
         self.activity.of(flow)
     }
 
-    /// The busiest flows, when another second is over. `names`: the classes'.
+    /// The busiest flows, once another second is over. `names` are the classes'.
     pub(super) fn busiest(&mut self, now: Nanos, workers: u16, names: &[Arc<str>]) -> Option<Busiest> {
         let Self { table, classes, activity } = self;
         activity.tell(now, workers.into(), |flow| {

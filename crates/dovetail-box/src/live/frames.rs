@@ -1,7 +1,7 @@
-//! Frames that the box holds.
+//! Storage of the frames that the box holds.
 //!
-//! While they are queued, the kernel uses the caches: the frame that is worked on next is not there. No policy reorders a flow,
-//! so which frame of a flow follows another is known, and it is asked for when that one's turn comes.
+//! While frames are queued, the kernel uses the caches, so the frame that is processed next is not in them. No policy reorders
+//! a flow, so each frame's successor within its flow is known, and it is prefetched when the frame before it is processed.
 
 use dovetail_sched::{FlowId, prefetch};
 
@@ -11,47 +11,48 @@ use super::{
 };
 use crate::wire::offload::Offload;
 
-/// A frame on its way through.
+/// A frame in the box.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// From the addresses on, tags in their places, checksums filled in.
+    /// Starting with the addresses, with tags in place and checksums filled in.
     pub bytes: Vec<u8>,
-    /// As it came, where functions may make it too long for the interface behind, and its sender has to be told; else empty.
+    /// A copy as received, kept if functions may make it too long for the outgoing interface and its sender must be told;
+    /// else empty.
     pub as_it_came: Vec<u8>,
     /// Its class.
     pub class: u16,
-    /// What the kernel is to do to it.
+    /// Offloads for the kernel.
     pub offload: Offload,
-    /// Which packet it is, counted from 0.
+    /// Packet number, counted from 0.
     pub number: u64,
 }
 
-/// A place for a frame.
+/// A slot for a frame.
 #[derive(Debug)]
 struct Place {
     frame: Option<Frame>,
-    /// Where the next frame of its flow was put: a hint, which may be of another by now.
+    /// Slot of the next frame of the same flow: a hint, which may refer to another frame by then.
     behind: usize,
 }
 
-/// Frames by handle. Buffers are used again, so that nothing is allocated once they have grown.
+/// Frames by handle. Buffers are reused, so that nothing is allocated once they have grown.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     held: Vec<Place>,
-    /// Places without a frame; the last to become free is the next to be used.
+    /// Free slots; the last to become free is reused first.
     vacant: Vec<usize>,
-    /// By flow, where the last frame that came is.
+    /// Slot of each flow's last frame.
     youngest: Vec<usize>,
-    /// Whose place was asked for last.
+    /// The handle whose slot was prefetched last.
     asked: usize,
     spare: Vec<Vec<u8>>,
-    /// Of long frames: a short one must not keep so much.
+    /// Spare buffers of long frames: a short one must not occupy that much.
     long: Vec<Vec<u8>>,
 }
 
-/// What is longer has a buffer of its own kind, in bytes: a frame that is several packets' worth of a stream.
+/// Frames longer than this, in bytes, use separate buffers: frames that carry several packets of a stream.
 const LONG: usize = 1 << 14;
-/// Buffers for such frames that are kept, of 64 KiB at most: as many as leave in one call.
+/// Maximum number of spare long buffers, of up to 64 KiB each: as many as leave in one call.
 const MOST_LONG: usize = 64;
 
 impl Frames {
@@ -65,11 +66,11 @@ impl Frames {
         if bytes <= LONG {
             return self.spare.pop().unwrap_or_default();
         }
-        // As much as any takes, so that it can be exchanged for the one that a socket has read into.
+        // With maximum capacity, so that it can be swapped with the buffer that a socket has read into.
         self.long.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
     }
 
-    /// A buffer that is no longer needed.
+    /// Returns a buffer that is no longer needed.
     pub(super) fn give_back(&mut self, mut buffer: Vec<u8>) {
         let is_long = buffer.capacity() > LONG;
         let (kept, most) =
@@ -80,7 +81,7 @@ impl Frames {
         }
     }
 
-    /// Keeps a copy of a frame as it came.
+    /// Keeps a copy of a frame as received.
     pub(super) fn keep(&mut self, handle: u64) {
         let Some(bytes) = self.get_mut(handle).map(|frame| frame.bytes.len()) else { return };
         let mut copy = self.buffer(bytes);
@@ -90,7 +91,7 @@ impl Frames {
         }
     }
 
-    /// Gives up the copy of a frame as it came, if there is one.
+    /// Releases the copy of a frame as received, if there is one.
     pub(super) fn let_go(&mut self, handle: u64) {
         if let Some(frame) = self.get_mut(handle)
             && !frame.as_it_came.is_empty()
@@ -100,12 +101,12 @@ impl Frames {
         }
     }
 
-    /// How many are held.
+    /// Number of frames held.
     pub(super) fn count(&self) -> usize {
         self.held.len() - self.vacant.len()
     }
 
-    /// Holds a frame, which is its flow's last.
+    /// Stores a frame as the last one of its flow.
     pub(super) fn hold(&mut self, frame: Frame, flow: FlowId) {
         let place = Place { frame: Some(frame), behind: usize::MAX };
         let at = match self.vacant.pop() {
@@ -127,7 +128,8 @@ impl Frames {
         }
     }
 
-    /// Asks for the frame that follows this one in its flow, and for the bytes of the one that was asked for before.
+    /// Prefetches the slot of the frame that follows this one in its flow, and the bytes of the frame whose slot was
+    /// prefetched before.
     #[inline]
     pub(super) fn ask_ahead(&mut self, handle: u64) {
         if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
@@ -157,14 +159,14 @@ impl Frames {
         self.held.iter_mut().filter_map(|place| place.frame.as_mut())
     }
 
-    /// Class `c` is `moved[c]` from now on.
+    /// Renumbers classes: class `c` becomes `moved[c]`.
     pub(super) fn change_classes(&mut self, moved: &[u16]) {
         for frame in self.all_mut() {
             frame.class = moved[usize::from(frame.class)];
         }
     }
 
-    /// Forgets all of them; the class and the number of each are told.
+    /// Drops all frames and reports the class and number of each to `lost`.
     pub(super) fn clear(&mut self, mut lost: impl FnMut(u16, u64)) {
         for frame in self.all_mut() {
             lost(frame.class, frame.number);
@@ -193,7 +195,7 @@ mod tests {
             frames.ask_ahead(handle);
             assert_eq!(frames.asked as u64, next);
         }
-        // Behind the last there is none, nor behind what is not there.
+        // Nothing follows the last frame, nor a handle that is not in use.
         for handle in [b1, a2, 77, u64::MAX] {
             frames.ask_ahead(handle);
         }

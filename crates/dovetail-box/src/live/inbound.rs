@@ -1,7 +1,7 @@
-//! Tunnels whose other end sends: what of the way back is decrypted, and what becomes of it.
+//! Tunnels whose other end sends: decryption of traffic opposite to the scheduled direction.
 //!
-//! It is done where frames of that way are passed on. A frame that is of no tunnel here passes as it came, whatever it is. What
-//! is of one goes on decrypted or not at all, and each reason is counted.
+//! Runs where frames of that direction are forwarded. A frame that belongs to no tunnel here passes unchanged, whatever it
+//! is. A frame of a tunnel is decrypted and forwarded or dropped; each reason is counted.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,17 +18,17 @@ use crate::{
     },
 };
 
-/// How many keys that are out of use are remembered with the numbers that had come under them, 160 bytes each: one that comes back
-/// with a later configuration goes on there.
+/// Number of retired keys whose windows are remembered, at 160 bytes each: a key that returns with a later configuration
+/// continues with its window.
 const MOST_RETIRED: usize = 1024;
 
-/// The tunnels whose receiving end the box is.
+/// The tunnels whose receiving end is the box.
 #[derive(Debug, Default)]
 pub(super) struct Inbound {
     ends: Vec<End>,
     found: HashMap<Address, usize>,
     forwarding: Option<Forwarding>,
-    /// The oldest first.
+    /// Oldest first.
     retired: Vec<([u8; 16], Window)>,
 }
 
@@ -40,8 +40,8 @@ struct End {
 }
 
 impl Inbound {
-    /// Those of a configuration. Builds a table of its routes, which may take longer than the box may be silent: not for its own
-    /// thread while it runs.
+    /// Builds the tunnels of a configuration. Builds a routing table, which may take longer than the box may stay silent:
+    /// do not call this on its thread while it runs.
     pub(super) fn build(config: &Config) -> Self {
         let end = |tunnel: &Arc<Tunnel>| match &tunnel.direction {
             Direction::Out => None,
@@ -57,7 +57,8 @@ impl Inbound {
         Self { ends, found, forwarding, retired: Vec::new() }
     }
 
-    /// Goes on where `before` was: a packet that has come under a key does not come again, and tunnels of the same name count on.
+    /// Takes over the state of `before`: packets seen under a key stay rejected, and counters of tunnels with the same name
+    /// continue.
     pub(super) fn take_over(&mut self, before: Self) {
         self.retired = before.retired;
         for end in before.ends {
@@ -80,7 +81,7 @@ impl Inbound {
         self.ends.is_empty()
     }
 
-    /// Decrypts a frame if it is of a tunnel; whether it goes on. Nothing is allocated.
+    /// Decrypts a frame if it belongs to a tunnel; returns whether it is forwarded. Nothing is allocated.
     pub(super) fn pass(&mut self, frame: &mut Vec<u8>) -> bool {
         let Some((address, ip)) = Address::of(frame) else { return true };
         let Some(end) = self.found.get(&address).and_then(|&at| self.ends.get_mut(at)) else { return true };
@@ -88,13 +89,13 @@ impl Inbound {
         let counters = &mut end.counters;
         let dropped = match opened {
             Ok(inner) => {
-                // Without a route it keeps the addresses that it came with, as in a bridge.
+                // Without a route it keeps its Ethernet addresses, as in a bridge.
                 let hop = self.forwarding.as_ref().and_then(|forwarding| forwarding.next_hop(frame, &inner));
                 if hop.is_none() || forward(frame, &inner, hop) == Verdict::Forward {
                     counters.decrypted += 1;
                     return true;
                 }
-                // An answer would leave in the clear, and quote what came encrypted.
+                // An ICMP error would leave unencrypted, and quote what arrived encrypted.
                 &mut counters.hop_limit
             }
             Err(Refused::Malformed) => &mut counters.malformed,

@@ -1,47 +1,48 @@
-//! How many frames are taken in at once.
+//! Decides how many frames to receive at once.
 //!
-//! Packets that the box has no time for are lost, and where says whose they are. A full ring takes from all that arrives. At the
-//! queues, flows lose what they send beyond what they get; but to refuse a packet takes time too, and thousands of frames are in
-//! no cache. So all that arrives is taken in only where that makes a difference: where some flows send much less than others.
-//! Where all send about as much, all lose as much, here or there, and no more is taken in than the policy needs for its choice.
+//! Packets beyond the box's capacity are lost, and the place decides which flows lose them. A full receive ring drops from
+//! all arrivals alike. At the queues, flows lose what they send beyond their share; but refusing a packet costs time too,
+//! and thousands of frames fit into no cache. So everything is received only where that makes a difference: where some
+//! flows send much less than others. Where all send about as much, all lose about as much in either place, and no more is
+//! received than the policy needs for its choice.
 //!
-//! Arrivals are counted in stretches, each so long that the flows that had any had [`MEAN`] packets each on average. There
-//! are flows that send little if some had fewer than [`LITTLE`], which by chance is rare: with independent arrivals of equal
-//! flows, about one in ten million has.
+//! Arrivals are counted in periods, each long enough for [`MEAN`] packets on average per active flow. If some flow had
+//! fewer than [`LITTLE`], there are flows that send little; by chance that is rare: with independent arrivals of equal
+//! flows, about one flow in ten million has that few.
 
 use dovetail_sched::{FlowId, Nanos};
 
-/// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
+/// Maximum frames per interface, and actions of the node, in one round: few enough that no interface waits long, many
 /// enough that a system call is shared.
 pub(super) const ROUND: usize = 64;
-/// All that arrives is as many as a round's in so long: 3.2 million a second, of which the refused take less than half of the
+/// Interval in which at most a round's frames arrive: 3.2 million a second, of which refusing takes less than half of the
 /// time.
 const PER_ROUND: Nanos = Nanos::from_micros(20);
-/// How many rounds' frames are taken in at once: what the ring has places for.
+/// Maximum number of rounds' frames to receive at once: the capacity of the ring.
 const MOST_ROUNDS: u64 = 64;
-/// Frames that a policy has choice enough among, and that fit a second cache.
+/// Frames that give a policy enough choice and fit into a second-level cache.
 const ENOUGH: usize = 256;
-/// What a round takes in where more are here: fewer than it works on, so that queues that no one gains by do not stay long.
+/// Frames per round above that number: fewer than a round processes, so that queues that benefit no flow shrink.
 const FEW: usize = ROUND / 4;
-/// Packets of a flow in a stretch, on average.
+/// Mean packets per flow in a period.
 const MEAN: u64 = 32;
-/// What sends fewer in a stretch sends little.
+/// A flow with fewer packets in a period sends little.
 const LITTLE: u32 = 8;
-/// Packets of a stretch at least, so that it is not over before a second flow is seen.
+/// Minimum packets in a period, so that it does not end before a second flow is seen.
 const LEAST: u64 = 1024;
-/// After so long a stretch begins anew: flows of long ago are not to put off the end of one in which there are too many packets.
+/// A period is restarted after this time: flows that stopped long ago must not delay its end.
 const LONGEST: Nanos = Nanos::from_secs(5);
-/// For how long all is taken in after a stretch in which a flow sent little: the next packet of such a flow may be as far away.
+/// How long everything is received after a period in which a flow sent little: its next packet may be that far away.
 const UNEVEN_FOR: Nanos = Nanos::from_secs(1);
 
-/// Says how many frames are taken in.
+/// Decides how many frames to receive.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     /// When frames were last taken in.
     at: Nanos,
     uneven_until: Nanos,
     stretch: Stretch,
-    /// Of each flow, in the last stretch in which it had any.
+    /// Per flow, for the last period in which it had packets.
     counts: Vec<Count>,
 }
 
@@ -52,7 +53,7 @@ struct Stretch {
     packets: u64,
     /// Flows that have had a packet.
     flows: u64,
-    /// Those of them that have had more than a little.
+    /// Flows that have had at least [`LITTLE`] packets.
     busy: u64,
 }
 
@@ -63,7 +64,7 @@ struct Count {
 }
 
 impl Intake {
-    /// How many to take in at `now`, where so many are held.
+    /// How many frames to receive at `now`, given the number held.
     pub(super) fn most(&mut self, now: Nanos, held: usize) -> usize {
         let rounds = (1 + (now - self.at).0 / PER_ROUND.0).min(MOST_ROUNDS);
         self.at = now;
@@ -77,7 +78,7 @@ impl Intake {
         }
     }
 
-    /// A packet of a flow is taken in.
+    /// Records a received packet of a flow.
     pub(super) fn note(&mut self, flow: FlowId, now: Nanos) {
         if self.counts.len() <= flow.index() {
             self.counts.resize(flow.index() + 1, Count::default());
@@ -119,7 +120,7 @@ mod tests {
 
     const NOW: Nanos = Nanos::from_secs(1);
 
-    /// What all is to an intake that took frames in at [`NOW`], a little later.
+    /// When [`ALL`] is the upper limit of an intake that last received frames at [`NOW`].
     const LATER: Nanos = Nanos::from_micros(1_000_080);
     const ALL: usize = 5 * ROUND;
 
@@ -136,7 +137,7 @@ mod tests {
             for (held, taken) in [(0, 256), (100, 156), (192, 64), (256, 64), (257, 16), (12_000, 16)] {
                 let mut intake = after((0..200_000).map(|at| at % flows));
                 assert_eq!(intake.most(LATER, held), taken, "{flows} flows");
-                // In no time, no more than a round's arrives.
+                // At the same instant, the limit is one round's frames.
                 assert_eq!(intake.most(LATER, 0), ROUND);
             }
         }
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn all_is_taken_in_for_a_second_where_a_flow_sends_little() {
-        // Every thousandth packet is of a flow of its own, or of a second one.
+        // Every thousandth packet belongs to a second flow, or to one of several.
         for others in [1, 100] {
             let flow = |at: u32| if at.is_multiple_of(1000) { 1 + at / 1000 % others } else { 0 };
             let mut intake = after((0..200_000).map(flow));
@@ -153,14 +154,14 @@ mod tests {
             assert_eq!(intake.most(until - Nanos(1), 12_000), ROUND * MOST_ROUNDS as usize);
             assert_eq!(intake.most(until, 12_000), FEW);
         }
-        // A quarter of what others send is much.
+        // A quarter of what others send is not little.
         let mut intake = after((0..200_000).map(|at| if at % 9 == 0 { 2 } else { at % 2 }));
         assert_eq!(intake.most(LATER, 12_000), FEW);
     }
 
     #[test]
     fn what_was_long_ago_says_nothing() {
-        // Ten thousand flows with a packet each, and then the only two that there are.
+        // Ten thousand flows with a packet each, and then only two flows.
         let mut intake = after(0..10_000);
         let flood = |intake: &mut Intake, now| {
             (0..2 * LEAST as u32).for_each(|at| intake.note(FlowId(u32::from(at % 500 == 0)), now))

@@ -1,13 +1,13 @@
-//! Sequence numbers of tunnels that were used, in a file: none comes again under its key, also after the box was killed.
+//! A file of the sequence numbers used by tunnels: no number is reused under its key, even after the box was killed.
 //!
 //! ```text
 //! one line for each key there ever was: its fingerprint, and the first number that was not used
 //! 5b2ab0f5c1d0d0a0e9f3a4b5c6d7e8f9 0001048577
 //! ```
 //!
-//! The file says that numbers are used before they are: a million ahead, written by a thread of its own, so that packets do
-//! not wait for a disk. What a box had not used of them when it ended is lost, a 4,096th of the key. Where the file cannot be
-//! written any more, the numbers end.
+//! Numbers are recorded as used in advance: a million ahead, by a separate thread, so that packets do not wait for a disk.
+//! Those not used when the box ends are lost, a 4,096th of the key. If the file can no longer be written, the numbers run
+//! out.
 
 use std::{
     fmt,
@@ -28,26 +28,26 @@ use rustix::fs::{FlockOperation, flock};
 use super::{LiveError, privileges};
 use crate::functions::ipsec::{Keys, Numbers};
 
-/// How many numbers are written down ahead.
+/// Number of sequence numbers recorded in advance.
 const AHEAD: u64 = 1 << 20;
-/// How often it is looked whether half of them are used, which takes 50 ms at ten million a second.
+/// Interval of checking whether half of them are used, which takes 50 ms at ten million a second.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The longest file: 23,000 keys.
+/// Maximum size of the file: 23,000 keys.
 const LONGEST: u64 = 1 << 20;
 
-/// A fingerprint in hexadecimal digits, a blank, ten digits, the end of the line.
+/// Format of a line: a fingerprint in hexadecimal digits, a space, ten digits, a newline.
 const DIGITS: usize = 32;
 const LINE: usize = DIGITS + 1 + 10 + 1;
 
-/// The file, or that there is none.
+/// The file, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    // The thread ends before the file is given up.
+    // Dropped first: the thread ends before the file is closed.
     _writer: Option<Writer>,
     open: Option<Arc<Mutex<Open>>>,
 }
 
-/// The thread that writes ahead, for as long as this is there.
+/// The thread that records numbers in advance; stopped on drop.
 #[derive(Debug)]
 struct Writer {
     stop: Option<Sender<()>>,
@@ -58,18 +58,18 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic is not to hide why this value goes.
+            // A panic of the thread must not mask the reason for this drop.
             let _ = thread.join();
         }
     }
 }
 
-/// The same for as long as there is one.
+/// A weak reference to a ledger.
 #[derive(Debug, Clone)]
 pub(super) struct Reference(Option<Weak<Mutex<Open>>>);
 
 impl Reference {
-    /// The ledger; none once that is gone.
+    /// The ledger; an empty one once the original is dropped.
     pub(super) fn ledger(&self) -> Ledger {
         Ledger { _writer: None, open: self.0.as_ref().and_then(Weak::upgrade) }
     }
@@ -78,17 +78,17 @@ impl Reference {
 struct Open {
     path: PathBuf,
     file: File,
-    /// What was read: the keys, each with its first number that was not used.
+    /// Contents of the file: each key with its first unused number.
     lines: Vec<([u8; 16], u64)>,
-    /// The keys that are in use, by line.
+    /// The keys in use, by line.
     in_use: Vec<(usize, Arc<Numbers>)>,
 }
 
 impl Ledger {
-    /// Opens a file, or makes it. It is this value's alone.
+    /// Opens or creates the file, and locks it for this process.
     ///
     /// # Errors
-    /// That it cannot be opened or is something else, or that another box has it.
+    /// When it cannot be opened, is another kind of file, or is used by another box.
     pub(super) fn open(path: Option<&Path>) -> Result<Self, LiveError> {
         let Some(path) = path else { return Ok(Self::default()) };
         let wrong = |source| LiveError::Sequence { path: path.display().to_string(), source };
@@ -106,10 +106,10 @@ impl Ledger {
         Reference(self.open.as_ref().map(Arc::downgrade))
     }
 
-    /// The numbers under a key.
+    /// The sequence numbers of a key.
     ///
     /// # Errors
-    /// That the file cannot be written.
+    /// When the file cannot be written.
     pub(super) fn numbers(&self, keys: &Keys) -> Result<Arc<Numbers>, LiveError> {
         let Some(open) = &self.open else {
             let source = io::ErrorKind::NotFound.into();
@@ -121,12 +121,12 @@ impl Ledger {
     }
 }
 
-/// Nothing is half done when a thread panics.
+/// Ignores poisoning: a panic leaves no update half done.
 fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Permits more numbers in time, until it is told to stop.
+/// Raises the permitted limits in time, until stopped.
 fn write_ahead(open: &Mutex<Open>, stopped: &Receiver<()>) {
     privileges::drop_capabilities();
     let mut is_told = false;
@@ -153,7 +153,7 @@ impl Open {
         let mut text = String::new();
         Read::by_ref(&mut file).take(LONGEST + 1).read_to_string(&mut text)?;
         let lines = parse(&text).ok_or_else(|| io::Error::other("this is no file of sequence numbers"))?;
-        // That there is a file is to be known after a power failure, too.
+        // The directory entry must survive a power failure, too.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()?;
         Ok(Self { path: path.into(), file, lines, in_use: Vec::new() })
@@ -186,7 +186,7 @@ impl Open {
         Ok(())
     }
 
-    /// Notes for a key that all numbers up to some way ahead of `next` are used; which is the first that is not.
+    /// Records for a key that all numbers up to some way ahead of `next` are used; returns the first that is not.
     fn write(&mut self, line: usize, next: u64) -> io::Result<u64> {
         let (key, until) = (self.lines[line].0, (next + AHEAD).min(Numbers::END));
         let text = format!("{:032x} {until:010}\n", u128::from_be_bytes(key));
@@ -235,7 +235,7 @@ mod tests {
         };
         let ledger = open();
         assert_eq!([range(&ledger, 1), range(&ledger, 2)], [(1, AHEAD + 1); 2]);
-        // Whoever asks for the same key gets the same numbers.
+        // The same key yields the same numbers.
         assert!(Arc::ptr_eq(
             &ledger.numbers(&keys(1)).unwrap(),
             &ledger.reference().ledger().numbers(&keys(1)).unwrap()

@@ -1,9 +1,9 @@
-//! A packet that finds the box idle: before it is offered, and what was done with it by then.
+//! A packet that finds the box idle: its state before it is offered, and the result of processing it early.
 
 use super::classes::Worked;
 use crate::config::Marks;
 
-/// As it arrived, to be worked on.
+/// The packet as received, to be processed.
 #[derive(Debug)]
 pub(super) struct Lone {
     pub marks: Marks,
@@ -11,10 +11,10 @@ pub(super) struct Lone {
     pub bytes: Vec<u8>,
 }
 
-/// What was done with it.
+/// The result of processing it early.
 #[derive(Debug)]
 pub(super) struct Early {
-    /// Which packet it is: handles come again, and numbers do not.
+    /// The packet's number: handles are reused, numbers are not.
     pub number: u64,
     pub worked: Worked,
     pub has_left: bool,

@@ -1,4 +1,4 @@
-//! What of a frame decides its class.
+//! Extracts the marks that decide a frame's class.
 
 use crate::{
     config::Marks,
@@ -6,8 +6,8 @@ use crate::{
     wire::{named::named, tag::Tag},
 };
 
-/// The marks of a frame, whose outer tag lies beside it if the interface took it off. Reads headers only.
-/// `names`: whether to look for the name that it carries.
+/// The marks of a frame. `tag` is the outer tag if the interface stripped it. Reads headers only. `names`: whether to look
+/// for the name that the frame carries.
 pub(super) fn marks(frame: &[u8], tag: Option<Tag>, names: bool) -> Marks {
     let inline = || {
         let kind = read_u16(frame, ETHERNET - 2)?;

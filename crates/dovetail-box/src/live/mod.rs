@@ -1,8 +1,8 @@
 //! The box between two interfaces.
 //!
-//! One thread does everything, unless others do the packets' work, in this order, again and again: it says that it is alive
-//! ([`switch`]), settles what is due at the [`Node`], receives some frames of each interface, sends what is to leave, and sleeps
-//! until something is due or arrives.
+//! Unless workers process the packets, one thread does everything, in a loop: it signals that it is alive ([`switch`]),
+//! settles what is due at the [`Node`], receives some frames from each interface, sends outgoing frames, and sleeps until
+//! something is due or arrives.
 //!
 //! | file | what |
 //! |---|---|
@@ -13,6 +13,8 @@
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
+//! | `privileges` | what threads give up |
+//! | `standby` | whether the bridge would forward if the box failed |
 //! | `wakefulness` | how long processors may take to wake |
 //! | `port`, `socket`, `xdp` | an interface: its socket, what is to leave; `no_xdp` without the feature `af-xdp` |
 //! | `frames`, `ahead` | the frames that the box holds, and memory that is asked for early |
@@ -62,6 +64,7 @@ mod running;
 mod serve;
 mod socket;
 mod spawned;
+mod standby;
 mod start;
 mod status;
 pub mod switch;

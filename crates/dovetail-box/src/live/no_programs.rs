@@ -1,15 +1,15 @@
-//! What stands for `programs.rs` in a build without the feature `programs`: there are none.
+//! Replaces `programs.rs` in a build without the feature `programs`: no programs can be loaded.
 
 use dovetail_sched::cost;
 
 use super::{LiveError, counters::ProgramCounters};
 use crate::{config::Config, functions::Verdict};
 
-/// There are none.
+/// Uninhabited: there are no programs.
 #[derive(Debug)]
 pub(super) enum Programs {}
 
-/// Nothing is compiled.
+/// Uninhabited: nothing is compiled.
 #[derive(Debug, Clone)]
 pub(super) enum Library {}
 
@@ -35,7 +35,7 @@ pub(super) fn check(_: &Config) -> Result<Vec<String>, LiveError> {
     Ok(Vec::new())
 }
 
-/// A class's program, which is missing: files that name one are refused, but a [`Config`] can be made without a file.
+/// A class's program, which is always missing: files that name one are rejected, but a [`Config`] can be built without a file.
 #[derive(Debug)]
 pub(super) struct Slot(());
 

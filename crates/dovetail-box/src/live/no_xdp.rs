@@ -1,4 +1,4 @@
-//! What takes the place of AF_XDP in a build without it.
+//! Replaces AF_XDP in a build without it.
 
 use std::{
     io,
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{config::NO_AF_XDP, wire::offload::Offload};
 
-/// There is none.
+/// Uninhabited: there is no AF_XDP.
 #[derive(Debug)]
 pub(super) enum Xdp {}
 
 impl Xdp {
-    /// No configuration that was read asks for it.
+    /// Always fails; configurations read from a file do not get here.
     pub(super) fn open(port: &ports::Port, _: &Switch) -> Result<Self, LiveError> {
         Err(LiveError::Io { interface: port.name.clone(), what: NO_AF_XDP.into() })
     }

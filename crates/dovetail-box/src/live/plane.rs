@@ -1,5 +1,5 @@
-//! What a frame passes through, from one interface to the other, and in which order of time: a round settles what is due at
-//! the node, takes frames in, and sends.
+//! The data plane: a frame's path from one interface to the other. A round settles what is due at the node, receives
+//! frames, and sends.
 //!
 //! | file | what |
 //! |---|---|
@@ -43,27 +43,27 @@ use crate::{
     wire,
 };
 
-/// How long packets are worked on before frames are taken in again: where packets take long, others wait for that in the ring,
-/// and the switch waits to be told that the box is alive.
+/// How long packets are processed before frames are received again: meanwhile other frames wait in the ring, and the switch
+/// waits for a sign that the box is alive.
 const MOST_WORK: Nanos = Nanos::from_micros(200);
 
-/// How far the node may be behind what arrives: more than a round takes where packets are many.
+/// How far the node may lag behind arrivals: more than a round takes at high packet rates.
 const MOST_BEHIND: Nanos = Nanos::from_micros(250);
-/// In how many rounds at most it catches up before frames are taken in: enough for its credit on a link of some 500 Mbit/s.
+/// Maximum rounds of catching up before frames are received: enough for its credit on a link of some 500 Mbit/s.
 const CATCHING_UP: usize = 16;
-/// For how long, where packets are really worked on meanwhile.
+/// Time limit of catching up, for when packets are really processed meanwhile.
 const MOST_CATCHING_UP: Nanos = Nanos::from_millis(1);
 
-/// The longest time in the box that is told from longer ones, in nanoseconds.
+/// Maximum time in the box that is distinguished from longer ones, in nanoseconds.
 const MOST_LATENCY: u64 = 100_000_000_000;
 
-/// What a frame passes through.
+/// The data plane.
 pub(super) struct Plane {
     ports: [Port; 2],
     pub(super) node: Node,
     flows: Flows,
     pub(super) classes: Classes,
-    /// Who does the work, where it is not this thread.
+    /// The workers, if this thread does not do the work.
     workers: Option<Workers>,
     by_worker: Vec<WorkerCounters>,
     frames: Frames,
@@ -75,12 +75,12 @@ pub(super) struct Plane {
     oddities: Oddities,
     toward: usize,
     segments: Segments,
-    /// By how much functions may make a packet longer.
+    /// Maximum growth of a packet by its functions.
     growth_bytes: u32,
-    /// Tunnels whose packets come the other way.
+    /// Tunnels that are decrypted, opposite to the scheduled direction.
     inbound: Inbound,
     watchers: Vec<Box<dyn Watch>>,
-    /// Packets that were offered to the policy so far.
+    /// Number of packets offered to the policy so far.
     offered: u64,
     intake: Intake,
     answers: Answers,
@@ -88,7 +88,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// One without packets.
+    /// A plane without packets.
     pub(super) fn new(
         config: &Config,
         mut ports: [Port; 2],
@@ -122,12 +122,12 @@ impl Plane {
         })
     }
 
-    /// Has every packet shown to `watch` as well.
+    /// Also reports every packet to `watch`.
     pub(super) fn watch(&mut self, watch: Box<dyn Watch>) {
         self.watchers.push(watch);
     }
 
-    /// Begins to receive.
+    /// Starts receiving.
     pub(super) fn bind(&self) -> Result<(), LiveError> {
         self.ports.iter().try_for_each(Port::bind)
     }
@@ -136,21 +136,21 @@ impl Plane {
         &self.ports
     }
 
-    /// Goes by what the interfaces are now.
+    /// Updates what is known of the interfaces.
     ///
     /// # Errors
-    /// That one is gone, or a worker.
+    /// When an interface or a worker is gone.
     pub(super) fn look(&mut self) -> Result<(), LiveError> {
         self.workers.as_ref().map_or(Ok(()), Workers::look)?;
         self.ports.iter_mut().try_for_each(Port::look)
     }
 
-    /// Readable when a worker has woken the box.
+    /// Readable once a worker has woken the box.
     pub(super) fn wakeup(&self) -> Option<BorrowedFd<'_>> {
         self.workers.as_ref().map(Workers::wakeup)
     }
 
-    /// Whether nothing has come from workers, which wake the box from now on.
+    /// Whether nothing has arrived from workers; from here on they wake the box.
     pub(super) fn prepare_sleep(&mut self) -> Result<bool, LiveError> {
         let Some(workers) = &self.workers else { return Ok(true) };
         workers.arm_wakeup();
@@ -167,36 +167,40 @@ impl Plane {
         }
     }
 
-    /// From their next frame on, workers go by these.
+    /// Gives workers new tools, used from their next frame on.
     pub(super) fn change_workers(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
         self.workers.as_mut().map_or(Ok(()), |workers| workers.reconfigure(tools))
     }
 
-    /// When something is due, if it is not a frame that arrives.
+    /// When something is due, other than arriving frames.
     pub(super) fn poll_at(&self) -> Option<Nanos> {
-        // Frames that wait for room keep the node from going on.
+        // Frames without room on the outgoing side keep the node from continuing.
         let node = if self.is_blocked() { None } else { self.node.poll_at() };
         self.ports.iter().filter_map(Port::due).chain(node).min()
     }
 
-    /// Settles, receives, sends; whether there was anything to do.
+    /// Settles, receives, and sends unless frames have become stale; returns whether there was anything to do.
     ///
     /// # Errors
-    /// That a worker is gone.
-    pub(super) fn round(&mut self, now: Nanos) -> Result<bool, LiveError> {
+    /// When a worker is gone.
+    pub(super) fn round(&mut self, now: Nanos, is_stale: impl Fn() -> bool) -> Result<bool, LiveError> {
         let answered = self.collect()?;
-        let (settled, now) = self.catch_up(now)?;
+        let (settled, now) = self.catch_up(now, &is_stale)?;
         let settled = settled || answered;
-        // What has arrived counts from the instant that all is settled until: what is due after it is not to be late for it.
+        // Arrivals are timestamped with the instant up to which all is settled: what is due after it must not become late
+        // because of them.
         let scheduled = self.receive(1 - self.toward, now);
         let received = scheduled + self.pass_on(self.toward);
         let settled = self.collect()? || settled;
-        // The clock is read no more where nothing happened: a packet that arrives meanwhile would wait for that.
+        // The clock is not read again if nothing happened: a packet that arrives meanwhile would wait for that.
         let is_busy = settled || received > 0;
         let at = if scheduled > 0 || !is_busy { now } else { clock::now() };
         let settled = is_busy && self.settle(at)?.0 || settled;
         self.ports.iter_mut().for_each(|port| port.release(clock::now));
         let had_outgoing = self.ports.iter().any(Port::has_outgoing);
+        if had_outgoing && is_stale() {
+            return Ok(true);
+        }
         for port in &mut self.ports {
             port.flush(&mut self.frames);
         }
@@ -215,9 +219,9 @@ impl Plane {
         self.node.is_empty() && self.ports.iter().all(Port::is_empty)
     }
 
-    /// Does what is due at the node before frames are taken in, which would end its credit; whether there was anything, and
-    /// until when. All of it, where the box has overslept.
-    fn catch_up(&mut self, now: Nanos) -> Result<(bool, Nanos), LiveError> {
+    /// Settles what is due at the node before frames are received, which would end its credit; returns whether there was
+    /// anything, and until when. Settles everything if the box has overslept.
+    fn catch_up(&mut self, now: Nanos, is_stale: &impl Fn() -> bool) -> Result<(bool, Nanos), LiveError> {
         let until = now + MOST_CATCHING_UP;
         let (settled, mut now) = self.settle(now)?;
         let is_behind = |due: Option<Nanos>, by: Nanos, now: Nanos| due.is_some_and(|due| due + by < now);
@@ -225,6 +229,9 @@ impl Plane {
             return Ok((settled, now));
         }
         for _ in 0..CATCHING_UP {
+            if is_stale() {
+                break;
+            }
             for port in &mut self.ports {
                 port.flush(&mut self.frames);
             }
@@ -236,7 +243,7 @@ impl Plane {
         Ok((true, now))
     }
 
-    /// Does what is due at the node; whether there was anything, and until when.
+    /// Settles what is due at the node; returns whether there was anything, and until when.
     fn settle(&mut self, mut now: Nanos) -> Result<(bool, Nanos), LiveError> {
         let until = now + MOST_WORK;
         for done in 0..ROUND {
@@ -269,7 +276,7 @@ impl Plane {
         } else {
             let port = &mut self.ports[self.toward];
             port.push(frame.offload, frame.bytes, passage.link_start);
-            // No other can leave in the same call: what is still to be noted of this one can be noted when it is gone.
+            // Nothing else can leave in the same call: send it first, and do the bookkeeping afterwards.
             if self.node.is_empty() {
                 port.flush(&mut self.frames);
             }
@@ -287,7 +294,7 @@ impl Plane {
         had.link += passage.link_end - passage.link_start;
     }
 
-    /// Takes in what has arrived by `now` on the side from which packets are scheduled; how many.
+    /// Receives frames that arrived by `now` on the side from which packets are scheduled; returns how many.
     fn receive(&mut self, from: usize, now: Nanos) -> usize {
         let most = self.intake.most(now, self.frames.count());
         let (ports, mut entrance) = self.entrance(now);
@@ -319,7 +326,7 @@ impl Plane {
             segments: *segments,
             clamp: clamp(mtu, *growth_bytes),
             now,
-            // One that grows may have to be kept as it came.
+            // Packets that may grow may need a copy as received.
             leaves_lone: *growth_bytes == 0,
             lone: None,
         };
@@ -331,7 +338,7 @@ pub(super) fn names(config: &Config) -> Vec<Arc<str>> {
     config.classes.iter().map(|class| class.name.clone()).collect()
 }
 
-/// The MSS for IPv4 and IPv6, where functions make packets longer.
+/// The maximum segment sizes for IPv4 and IPv6, if functions make packets longer.
 fn clamp(mtu: u32, growth_bytes: u32) -> Option<(u16, u16)> {
     let fits = |version| wire::clamp::mss_that_fits(version, mtu, growth_bytes);
     if growth_bytes == 0 { None } else { fits(Version::V4).zip(fits(Version::V6)) }

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{config::Io, live::LiveError, wire::offload::Offload};
 
-/// Frames that may be ready to leave before no more are taken in: enough that a system call is shared.
+/// Maximum number of outgoing frames before no more are received: enough that a system call is shared.
 pub(super) const MOST_OUTGOING: usize = 4 * BATCH;
 
-/// An interface with its socket, and what is to leave on it.
+/// An interface with its socket and outgoing frames.
 #[derive(Debug)]
 pub(super) struct Port {
     pub name: String,
@@ -28,30 +28,32 @@ pub(super) struct Port {
     index: u32,
     socket: Socket,
     outgoing: VecDeque<Outgoing>,
-    /// What is to leave later.
+    /// Frames that leave later.
     delay: Delay,
+    /// Received frames that were older than what the bridge had forwarded.
+    stale: u64,
     pub counters: PortCounters,
 }
 
-/// A frame that is to leave, and what the kernel is to do to it.
+/// An outgoing frame, and the offloads left to the kernel.
 #[derive(Debug)]
 struct Outgoing {
     offload: [u8; Offload::BYTES],
     bytes: Vec<u8>,
 }
 
-/// Frames of an interface so far.
+/// Frame counters of an interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// That arrived, as the interface handed them over.
+    /// Frames received, as delivered by the interface.
     pub received: u64,
-    /// That left.
+    /// Frames sent.
     pub sent: u64,
     /// Bytes of those.
     pub sent_bytes: u64,
-    /// That were to leave, and that the interface refused: it is down, or they are too long.
+    /// Outgoing frames that did not leave: the interface is down, they are too long, or a queue or rule at egress dropped them.
     pub refused: u64,
-    /// That arrived and were lost before the box saw them.
+    /// Frames that arrived and were lost before the box received them, or discarded because the bridge had taken over.
     pub missed: u64,
 }
 
@@ -63,7 +65,7 @@ impl PortCounters {
 }
 
 impl Port {
-    /// Opens it; nothing arrives before it is [bound](Self::bind).
+    /// Opens an interface; nothing is received before it is [bound](Self::bind).
     pub(super) fn open(port: &ports::Port, io: Io, switch: &mut Switch) -> Result<Self, LiveError> {
         let socket = Socket::open(port, io, switch)?;
         Ok(Self {
@@ -73,32 +75,34 @@ impl Port {
             socket,
             outgoing: VecDeque::new(),
             delay: Delay::default(),
+            stale: 0,
             counters: PortCounters::default(),
         })
     }
 
-    /// Frames arrive from now on.
+    /// Starts receiving.
     pub(super) fn bind(&self) -> Result<(), LiveError> {
         let error = |source| LiveError::Socket { interface: self.name.clone(), source };
         self.socket.bind(self.index).map_err(error)
     }
 
-    /// Has the interface push back: it, or a shaper before it that lets `rate` through, holds about a millisecond of it, and
-    /// some three packets where that is less.
+    /// Enables backpressure: the interface, or a shaper in front of it with this rate, holds about a millisecond of
+    /// traffic, or some three packets if that is more.
     pub(super) fn hold_little(&mut self, rate: Rate) -> Result<(), LiveError> {
         const MOST_UNSENT_S: f64 = 1e-3;
         let error = |source| LiveError::Socket { interface: self.name.clone(), source };
         self.socket.hold_unsent((rate.bps() / 8.0 * MOST_UNSENT_S) as u32).map_err(error)
     }
 
-    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
+    /// Shows the oldest received frame to `take`, which returns whether it has read the whole of it; returns whether there
+    /// was one.
     pub(super) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         let had_one = self.socket.receive(take);
         self.counters.received += u64::from(had_one);
         had_one
     }
 
-    /// Sends a frame before it is said that it sets out, if nothing is in its way; whether it has left.
+    /// Sends a frame ahead of [`push`](Self::push), if no other is queued before it; returns whether it has left.
     pub(super) fn send_at_once(&mut self, bytes: &[u8]) -> bool {
         let offload = Offload::NONE.bytes();
         let is_free = self.outgoing.is_empty() && self.delay.is_none();
@@ -109,7 +113,7 @@ impl Port {
         has_left
     }
 
-    /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.
+    /// A frame departs at `now`, and leaves after the delay of the link.
     pub(super) fn push(&mut self, offload: Offload, mut bytes: Vec<u8>, now: Nanos) {
         let offload = self.socket.ready(offload, &mut bytes);
         if self.delay.is_none() {
@@ -119,17 +123,17 @@ impl Port {
         }
     }
 
-    /// How long the link is from now on.
+    /// Sets the delay of the link.
     pub(super) fn set_delay(&mut self, length: Nanos) {
         self.delay.set(length);
     }
 
-    /// What is on its way is to leave at once.
+    /// Makes frames in flight leave at once.
     pub(super) fn finish_fast(&mut self) {
         self.delay.finish_fast();
     }
 
-    /// Frames that have come as far as the link is long are to leave. The time is asked for where the link has a length.
+    /// Moves frames whose delay is over to the outgoing queue. Reads the clock only if there is a delay.
     pub(super) fn release(&mut self, now: impl FnOnce() -> Nanos) {
         if self.delay.is_empty() {
             return;
@@ -142,22 +146,22 @@ impl Port {
         }
     }
 
-    /// When the next frame will have come as far, should the interface have room.
+    /// When the delay of the next frame is over, provided that the interface has room.
     pub(super) fn due(&self) -> Option<Nanos> {
         self.delay.due().filter(|_| self.outgoing.len() < MOST_OUTGOING)
     }
 
-    /// Whether nothing more is to set out: too much is to leave, now or later.
+    /// Whether no further frame may depart: too many are to leave, immediately or later.
     pub(super) fn is_full(&self) -> bool {
         self.outgoing.len() >= MOST_OUTGOING || self.delay.is_full()
     }
 
-    /// Whether nothing is to leave, now or later.
+    /// Whether no frames are to leave, immediately or later.
     pub(super) fn is_empty(&self) -> bool {
         self.outgoing.is_empty() && self.delay.is_empty()
     }
 
-    /// Whether something is still to leave.
+    /// Whether frames are ready to leave.
     pub(super) fn has_outgoing(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -166,7 +170,7 @@ impl Port {
         self.outgoing.len()
     }
 
-    /// Sends what is to leave, as far as the interface has room.
+    /// Sends outgoing frames as far as the interface has room.
     pub(super) fn flush(&mut self, frames: &mut Frames) {
         while !self.outgoing.is_empty() {
             let batch = self.outgoing.iter().take(BATCH).map(|frame| (&frame.offload, &*frame.bytes));
@@ -189,18 +193,20 @@ impl Port {
         }
     }
 
-    /// Forgets what was to leave and what has arrived.
+    /// Drops outgoing and received frames.
     pub(super) fn empty(&mut self) {
         self.counters.refused += (self.outgoing.len() + self.delay.len()) as u64;
         self.outgoing.clear();
         self.delay.clear();
-        while self.receive(|_| false) {}
+        while self.socket.receive(|_| false) {
+            self.stale += 1;
+        }
     }
 
-    /// Goes by the MTU that the interface has now.
+    /// Updates the interface's MTU.
     ///
     /// # Errors
-    /// That it is gone, or that another has its name.
+    /// When it is gone, or another interface has its name.
     pub(super) fn look(&mut self) -> Result<(), LiveError> {
         match self.socket.interface(&self.name) {
             Ok((index, mtu)) if index == self.index => {
@@ -220,7 +226,7 @@ impl Port {
 
     pub(super) fn count_missed(&mut self) {
         if let Ok(missed) = self.socket.missed() {
-            self.counters.missed = missed;
+            self.counters.missed = missed + self.stale;
         }
     }
 }
@@ -231,7 +237,7 @@ impl AsFd for Port {
     }
 }
 
-/// The error that a socket has noted, such as that its interface went down; asking for it takes it away.
+/// The pending error of a socket, such as that its interface went down; reading it clears it.
 pub(super) fn noted_error(socket: BorrowedFd<'_>) -> Option<io::Error> {
     rustix::net::sockopt::socket_error(socket).ok()?.err().map(io::Error::from)
 }

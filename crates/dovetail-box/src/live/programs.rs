@@ -1,4 +1,4 @@
-//! The programs of a running box: a folder that is compiled beside the loop, and one instance for each class.
+//! The programs of a running box: a folder that is compiled on another thread, and one instance for each class.
 
 use std::{path::PathBuf, thread};
 
@@ -12,7 +12,7 @@ use crate::{
     programs::{FolderError, Generation, Load, Loader, Program},
 };
 
-/// What the folder holds.
+/// The folder and its compiled programs.
 #[derive(Debug)]
 pub(super) struct Programs {
     folder: PathBuf,
@@ -21,11 +21,11 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Loads the folder, if the configuration has one, and warns of files that cannot be run. Takes as long as compiling
-    /// does.
+    /// Loads the folder, if the configuration has one, and warns of files that cannot be run. Blocks until compilation
+    /// ends.
     ///
     /// # Errors
-    /// Where there is no such folder, or nothing can be compiled.
+    /// When the folder does not exist, or nothing can be compiled.
     pub(super) fn open(config: &Config) -> Result<Option<Self>, LiveError> {
         let Some(opened) = load(config)? else { return Ok(None) };
         let (programs, errors) = opened;
@@ -35,17 +35,17 @@ impl Programs {
         Ok(Some(programs))
     }
 
-    /// What is compiled of it.
+    /// The compiled programs.
     pub(super) fn library(&self) -> &Library {
         &self.library
     }
 
-    /// Has the folder loaded again. Does not wait: [`poll`](Self::poll) says when that has ended.
+    /// Starts loading the folder again. Does not block: [`poll`](Self::poll) tells when that has ended.
     pub(super) fn reload(&mut self) {
         self.loader.reload(&self.folder);
     }
 
-    /// Whether a load has ended. From then on its programs are those that classes are filled with.
+    /// Whether a load has ended. Classes are filled with its programs from then on.
     pub(super) fn poll(&mut self) -> bool {
         match self.loader.poll() {
             Some(Ok(Load { library, errors })) => {
@@ -68,10 +68,10 @@ impl Programs {
     }
 }
 
-/// What a box with this configuration would warn of.
+/// Warnings that a box with this configuration would log.
 ///
 /// # Errors
-/// As [`Programs::open`].
+/// Same as for [`Programs::open`].
 pub(super) fn check(config: &Config) -> Result<Vec<String>, LiveError> {
     let Some((programs, errors)) = load(config)? else { return Ok(Vec::new()) };
     let missing = config.classes.iter().filter_map(|class| {
@@ -85,7 +85,7 @@ fn load(config: &Config) -> Result<Option<(Programs, Vec<String>)>, LiveError> {
     let Some(found) = &config.programs else { return Ok(None) };
     let error = |error: FolderError| LiveError::Programs(error.to_string());
     let library = Library::new(found.limits).map_err(|flaw| error(FolderError::NoCompiler(flaw)))?;
-    // Threads have the capabilities of the one that starts them: a compiler needs none.
+    // Threads inherit capabilities: a compiler needs none.
     let start = || {
         privileges::drop_capabilities();
         Loader::start(library, Some(Box::new(clock::now)))
@@ -115,7 +115,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The place of a program as it is now, still without an instance.
+    /// A slot for the current version of a program, without an instance.
     pub(super) fn new(name: &str, programs: Option<&Programs>) -> Self {
         let library = programs.map(|programs| &programs.library);
         let measured = library.and_then(|library| library.measured(name));
@@ -137,7 +137,7 @@ impl Slot {
         (&self.name, self.generation) == (&other.name, other.generation)
     }
 
-    /// Takes the instance that ran before, if it is of the same version, or makes one.
+    /// Takes over the previous instance if it is of the same version, or creates one.
     pub(super) fn fill(&mut self, class: &str, library: Option<&Library>, before: Option<&mut Self>) {
         let before = before.filter(|before| self.is_same(before));
         self.instance = before.and_then(|before| before.instance.take());
@@ -154,17 +154,17 @@ impl Slot {
         }
     }
 
-    /// What was measured of it.
+    /// Measurements of the program.
     pub(super) fn facts(&self) -> Option<&cost::Program> {
         self.facts.as_ref()
     }
 
-    /// By how many bytes it makes a packet longer, as far as that was seen.
+    /// Maximum observed growth of a packet in bytes.
     pub(super) fn growth_bytes(&self) -> u32 {
         self.growth_bytes
     }
 
-    /// Runs it on a frame. One that is not there leaves the frame as it is.
+    /// Runs it on a frame. A missing program leaves the frame unchanged.
     pub(super) fn process(&mut self, frame: &mut Vec<u8>, counters: &mut ProgramCounters) -> Verdict {
         let Some(program) = &mut self.instance else {
             counters.missing += 1;

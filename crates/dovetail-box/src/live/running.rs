@@ -1,4 +1,4 @@
-//! The loop, and what is asked of it.
+//! The main loop and its commands.
 
 use std::{collections::VecDeque, thread, time::Duration};
 
@@ -23,17 +23,17 @@ use super::{
 };
 use crate::config::Config;
 
-/// How often it looks whether something is asked of it: each look is some 20 ns that a packet might wait.
+/// Interval of checking for commands: each check may delay a packet by some 20 ns.
 const LISTEN_EVERY: Nanos = Nanos::from_micros(50);
-/// How often the box tells of itself.
+/// Interval of publishing the status.
 const TELL_EVERY: Nanos = Nanos::from_millis(200);
-/// How often it looks whether programs are compiled, while it waits for some.
+/// Interval of checking whether programs are compiled, while some are pending.
 const LOOK_EVERY: Nanos = Nanos::from_millis(2);
-/// How often it warns that it was kept from running: a machine that does it once does it often.
+/// Minimum interval between warnings of lapses: a machine that keeps the box from running once does so often.
 const WARN_EVERY: Nanos = Nanos::from_secs(10);
-/// How long a box that is told to stop goes on sending what is queued.
+/// Maximum time that a stopped box spends on sending what is queued.
 const MOST_DRAIN: Nanos = Nanos::from_secs(1);
-/// How often it looks, once it has handed over, for frames that it had still decided to take.
+/// Interval of checking, after handing over, for frames that it had decided to take before.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
 /// A box between two interfaces. Its thread is in their namespace.
@@ -46,26 +46,26 @@ pub struct Live {
     listen_at: Nanos,
     tell_at: Nanos,
     programs: Option<Programs>,
-    /// Held for as long as tunnels may take numbers.
+    /// Kept for as long as tunnels may use sequence numbers.
     _ledger: Ledger,
-    /// Held for as long as processors are to wake in time.
+    /// Kept for as long as the wake-up latency is to be bounded.
     _wakefulness: Option<Wakefulness>,
-    /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
+    /// Configurations waiting for their programs, each with the channel for its answer. The folder is being loaded for the first.
     pending: VecDeque<(Box<Next>, Answer)>,
     look_at: Nanos,
-    /// When it may warn of the next lapse, and of how many it has not.
+    /// When the next lapse may be logged, and the number of lapses not logged yet.
     warn_at: Nanos,
     lapses_untold: u64,
 }
 
 impl Live {
-    /// A box that is ready to [`run`](Self::run), and what steers it. Moves the calling thread into the namespace of the
-    /// interfaces; frames are the bridge's until it runs.
+    /// A box that is ready to [`run`](Self::run), and its control handle. Moves the calling thread into the namespace of
+    /// the interfaces; the bridge forwards until the box runs.
     ///
     /// # Errors
-    /// What lacks, and what to do.
+    /// What is missing, and what to do.
     pub fn open(config: Config) -> Result<(Self, Control), LiveError> {
-        // Compiled while the bridge carries traffic, and on a thread that stays behind when this one goes before others.
+        // Compiled while the bridge forwards, and on a thread started before this one raises its priority.
         let programs = Programs::open(&config)?;
         start::enter_namespace(&config)?;
         let (switch, ports) = start::open_ports(&config)?;
@@ -101,15 +101,15 @@ impl Live {
         Ok((live, control))
     }
 
-    /// Has every packet shown to `watch` as well, on the box's own thread.
+    /// Also reports every packet to `watch`, on the box's own thread.
     pub fn watch(&mut self, watch: Box<dyn Watch>) {
         self.plane.watch(watch);
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until stopped.
     ///
     /// # Errors
-    /// What makes it impossible to go on. The bridge carries traffic on.
+    /// Why it cannot continue. The bridge takes over.
     pub fn run(mut self) -> Result<(), LiveError> {
         start::settle_in(&self.config)?;
         self.switch.take_over(clock::now(), ALIVE_FOR);
@@ -122,7 +122,7 @@ impl Live {
                 now = clock::now();
                 self.switch.take_over(now, ALIVE_FOR);
             }
-            let is_busy = self.plane.round(now)?;
+            let is_busy = self.plane.round(now, || self.switch.has_lapsed(clock::now()))?;
             if now >= self.listen_at {
                 self.listen_at = now + LISTEN_EVERY;
                 while let Some(command) = self.asked.next() {
@@ -157,7 +157,7 @@ impl Live {
         }
     }
 
-    /// The bridge has taken over meanwhile: what is here is older than what it has forwarded.
+    /// The bridge has taken over meanwhile: held frames are older than what it has forwarded.
     fn start_over(&mut self) -> Result<(), LiveError> {
         self.plane.start_over(&self.config)?;
         self.lapses_untold += 1;
@@ -172,7 +172,7 @@ impl Live {
         Ok(())
     }
 
-    /// Sends what is queued as fast as it can, and hands over.
+    /// Sends what is queued as fast as possible, and hands over.
     fn stop(mut self) -> Result<(), LiveError> {
         let plane = &mut self.plane;
         plane.finish_fast();
@@ -182,19 +182,20 @@ impl Live {
             if !self.switch.renew(now, ALIVE_FOR) {
                 return self.start_over();
             }
-            let is_busy = plane.round(now)?;
+            let is_busy = plane.round(now, || self.switch.has_lapsed(clock::now()))?;
             if (!is_busy && plane.is_empty()) || now >= until {
                 break;
             }
         }
         self.switch.hand_over();
-        // What was the box's before that is the box's to send, also where a processor has it in hand and no socket has it yet.
+        // Frames that the box had taken before are still its to send, even if a processor has not delivered them to a socket yet.
         let decided = thread::Builder::new().spawn(sys::let_the_kernel_finish);
         loop {
-            // Where there can be no other thread, what comes in this round is all.
+            // Without another thread, only what arrives in this round is sent.
             let is_decided = decided.as_ref().map_or(true, thread::JoinHandle::is_finished);
             let now = clock::now();
-            let is_busy = plane.round(now)?;
+            // What was taken before the bridge took over is not stale.
+            let is_busy = plane.round(now, || false)?;
             if now >= until + MOST_DRAIN || (is_decided && !is_busy && plane.is_empty()) {
                 break;
             }
@@ -207,7 +208,7 @@ impl Live {
         Ok(())
     }
 
-    /// Goes by another configuration, once its programs are there.
+    /// Applies another configuration, once its programs are compiled.
     fn reload(&mut self, next: Box<Next>, answer: Answer) {
         if let Err(wrong) = self.can_become(&next.config) {
             drop(answer.send(Err(wrong)));
@@ -221,7 +222,7 @@ impl Live {
         }
     }
 
-    /// Looks whether the programs of the first pending configuration are there.
+    /// Checks whether the programs of the first pending configuration are compiled.
     fn go_on_reloading(&mut self) {
         let Some(programs) = &mut self.programs else { return };
         if !programs.poll() {
@@ -264,7 +265,7 @@ impl Live {
         let mut classes = Classes::new(&config, chains, self.programs.as_ref());
         let mut programs = classes.programs();
         if let Some(learning) = self.plane.node.scheduler().learning() {
-            // What was learnt of a program holds for its other versions no more.
+            // Costs learnt for a program do not apply to its other versions.
             let learnt = learning.learnt();
             let known = learnt.programs().iter();
             let known = known.filter(|program| classes.does_the_same(&self.plane.classes, &program.name));
@@ -297,7 +298,7 @@ impl Live {
     }
 }
 
-/// The functions of the box's own thread, and those of workers, where it has some.
+/// Splits the functions into those of the box's own thread and those of workers, if there are any.
 fn share_out(mut chains: Vec<Chains>, config: &Config) -> (Chains, Vec<Chains>) {
     if chains.len() == 1
         && let Some(own) = chains.pop()

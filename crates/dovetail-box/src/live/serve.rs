@@ -16,7 +16,10 @@ use signal_hook::{
 use super::{
     Control, Live, LiveError,
     admin::{self, Admin},
-    privileges, programs, start,
+    privileges, programs,
+    standby::Standby,
+    start,
+    switch::{claim, ports},
     watch::{Capture, Records},
 };
 use crate::{
@@ -24,20 +27,23 @@ use crate::{
     functions::{forwarding, ipsec},
 };
 
-/// What may be wrong with a configuration on this machine although a box can run with it.
+/// Warnings about a configuration on this machine that do not keep a box from running.
 ///
 /// # Errors
-/// What lacks for a box to run: interfaces, a bridge, none of the two.
+/// What keeps a box from running: missing interfaces, another box there, no bridge, or a bridge that should not be there.
 pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
-    // Whoever asks stays in their namespace.
+    // On another thread, so that the caller stays in its namespace.
     let found = thread::scope(|scope| {
         let look = scope.spawn(|| {
             start::enter_namespace(config)?;
-            start::find_ports(config)
+            let found = start::find_ports(config)?;
+            found.iter().try_for_each(claim::check_free)?;
+            Ok::<_, LiveError>(found)
         });
         look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let mut warnings = Vec::new();
+    let mut warnings = config.warnings();
+    warnings.extend(ports::weaknesses(found.each_ref(), config.on_failure));
     let [inside, outside] = &found;
     if inside.mtu_bytes != outside.mtu_bytes {
         let (inside, outside) = (inside.mtu_bytes, outside.mtu_bytes);
@@ -75,20 +81,20 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
     Ok(warnings)
 }
 
-/// What is wrong with the programs of a configuration. Compiles them.
+/// Warnings about the programs of a configuration. Compiles them.
 ///
 /// # Errors
-/// Where their folder cannot be read, or nothing can be compiled.
+/// When their folder cannot be read, or nothing can be compiled.
 pub fn check_programs(config: &Config) -> Result<Vec<String>, LiveError> {
     programs::check(config)
 }
 
-/// Files of what passes.
+/// Files that record the traffic.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    /// A folder for a row of each packet.
+    /// Folder for a file with a row per packet.
     pub records: Option<PathBuf>,
-    /// A capture of what leaves.
+    /// Capture file of the frames sent.
     pub capture: Option<PathBuf>,
 }
 
@@ -108,11 +114,11 @@ impl Files {
     }
 }
 
-/// Runs a box until SIGTERM or SIGINT; SIGHUP has it read `file` again. `ready` is called once the box is about to take
-/// frames.
+/// Runs a box until SIGTERM or SIGINT; SIGHUP makes it read `file` again. `ready` is called when the box is about to
+/// receive frames.
 ///
 /// # Errors
-/// What lacks, and what makes it impossible to go on.
+/// What is missing, or why it cannot continue.
 pub fn run_until_signalled(
     config: Config,
     file: PathBuf,
@@ -120,11 +126,14 @@ pub fn run_until_signalled(
     ready: impl FnOnce(&Control),
 ) -> Result<(), LiveError> {
     let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(LiveError::Signals)?;
-    // In the namespace in which the command was started, which opening may leave.
+    // In the namespace in which the command was started, which opening the box may leave.
     let port = config.admin.clone().map(|port| Ok((admin::listen(port.listen)?, port))).transpose();
     let port = port.map_err(LiveError::Admin)?;
     let policy = config.policy.to_string();
+    let (interfaces, on_failure) = (config.interfaces.clone(), config.on_failure);
     let (mut live, control) = Live::open(config)?;
+    // This thread is in the interfaces' namespace now.
+    let _standby = Standby::watch(interfaces, on_failure);
     files.begin(&mut live, &policy)?;
     let (started, starts) = channel();
     thread::spawn({
@@ -134,7 +143,7 @@ pub fn run_until_signalled(
             let served = port.map(|(listener, port)| serve(listener, port, &control, &file)).transpose();
             let is_served =
                 served.as_ref().map(|_| ()).map_err(|wrong| io::Error::new(wrong.kind(), wrong.to_string()));
-            // Whoever waits for it is there.
+            // The receiver is still waiting.
             let _ = started.send(is_served);
             if served.is_ok() {
                 heed(signals, &control, &file);
@@ -162,7 +171,7 @@ fn reload(control: &Control, file: &Path) -> Result<(), String> {
 }
 
 fn heed(mut signals: Signals, control: &Control, file: &Path) {
-    // A reload takes as long as programs compile; a signal to stop does not wait for that.
+    // A reload takes as long as compiling programs; a signal to stop must not wait for that.
     let (asks, asked) = sync_channel(1);
     thread::spawn({
         let (control, file) = (control.clone(), file.to_owned());
@@ -170,7 +179,7 @@ fn heed(mut signals: Signals, control: &Control, file: &Path) {
     });
     for signal in &mut signals {
         if signal == SIGHUP {
-            // One that is queued reads the file when its turn comes.
+            // A reload that is queued already will read the newest file.
             let _ = asks.try_send(());
         } else {
             control.stop();

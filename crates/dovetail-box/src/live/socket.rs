@@ -1,4 +1,4 @@
-//! How an interface's frames come in and go out: by a packet socket, or by AF_XDP.
+//! Receives and sends an interface's frames: through a packet socket, or AF_XDP.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    /// Opens one at which nothing arrives before it is [bound](Self::bind) and the switch puts the box in charge.
+    /// Opens a socket that receives nothing until it is [bound](Self::bind) and the switch puts the box in charge.
     pub(super) fn open(port: &ports::Port, io: Io, switch: &mut Switch) -> Result<Self, LiveError> {
         match io {
             Io::AfPacket => {
@@ -35,16 +35,16 @@ impl Socket {
         }
     }
 
-    /// Frames arrive from now on.
+    /// Starts receiving.
     pub(super) fn bind(&self, index: u32) -> io::Result<()> {
         match self {
             Self::Packet(socket) => socket.bind(index),
-            // It is bound already: the switch keeps frames from it.
+            // Bound already: the switch keeps frames from it.
             Self::Xdp(_) => Ok(()),
         }
     }
 
-    /// See [`PacketSocket::hold_unsent`]; AF_XDP passes the queues that push back by.
+    /// See [`PacketSocket::hold_unsent`]; AF_XDP bypasses the queues that provide backpressure.
     pub(super) fn hold_unsent(&mut self, bytes: u32) -> io::Result<()> {
         match self {
             Self::Packet(socket) => socket.hold_unsent(bytes),
@@ -60,7 +60,7 @@ impl Socket {
         }
     }
 
-    /// Makes a frame one that can be sent; what the kernel is still to do to it.
+    /// Prepares a frame for sending; returns the offloads left to the kernel.
     pub(super) fn ready(&self, offload: Offload, bytes: &mut [u8]) -> Offload {
         match self {
             Self::Packet(_) => offload,
@@ -68,10 +68,10 @@ impl Socket {
         }
     }
 
-    /// Sends some frames; how many the interface took.
+    /// Sends some frames; returns how many the interface took.
     ///
     /// # Errors
-    /// The system's about the first frame; `EMSGSIZE` where it is too long.
+    /// The system's error about the first frame; `EMSGSIZE` if it is too long.
     pub(super) fn send<'f>(
         &mut self,
         frames: impl Iterator<Item = (&'f [u8; Offload::BYTES], &'f [u8])> + Clone,
@@ -83,10 +83,10 @@ impl Socket {
         }
     }
 
-    /// The index and the MTU of the interface that has this name now.
+    /// The index and the MTU of the interface that currently has this name.
     ///
     /// # Errors
-    /// The system's: ENODEV where there is none.
+    /// The system's error: ENODEV if there is none.
     pub(super) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
         match self {
             Self::Packet(socket) => socket.interface(name),
@@ -94,7 +94,7 @@ impl Socket {
         }
     }
 
-    /// Frames that arrived and were not seen.
+    /// Number of frames that arrived and were not received.
     pub(super) fn missed(&mut self) -> io::Result<u64> {
         match self {
             Self::Packet(socket) => socket.missed(),

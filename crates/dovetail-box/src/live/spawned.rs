@@ -9,7 +9,7 @@ use std::{
 use super::{Control, Live, LiveError};
 use crate::config::Config;
 
-/// A box that runs on a thread of its own, in the namespace of its interfaces. It stops with this value.
+/// A box on a thread of its own, in the namespace of its interfaces. Stopped when dropped.
 #[derive(Debug)]
 pub struct Spawned {
     control: Control,
@@ -17,10 +17,10 @@ pub struct Spawned {
 }
 
 impl Spawned {
-    /// Opens a box, has `prepare` look at it, and runs it. Returns when it is about to take frames.
+    /// Opens a box, passes it to `prepare`, and runs it. Returns when it is about to receive frames.
     ///
     /// # Errors
-    /// As [`Live::open`].
+    /// Same as for [`Live::open`].
     ///
     /// # Panics
     /// If `prepare` does.
@@ -30,7 +30,7 @@ impl Spawned {
             let (mut live, control) = match Live::open(config) {
                 Ok(opened) => opened,
                 Err(wrong) => {
-                    // The one who started it waits for it, here and below.
+                    // The receiver is still waiting, here and below.
                     let _ = told.send(Err(wrong));
                     return Ok(());
                 }
@@ -43,22 +43,22 @@ impl Spawned {
         Ok(Self { control, thread: Some(thread) })
     }
 
-    /// What steers it.
+    /// Its control handle.
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// Whether it has ended without being told to.
+    /// Whether it has ended without being stopped.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Has it send what is queued and hand over to the bridge, and waits for that.
+    /// Makes it send what is queued and hand over to the bridge, and blocks until that is done.
     ///
     /// # Errors
-    /// As [`Live::run`].
+    /// Same as for [`Live::run`].
     pub fn stop(mut self) -> Result<(), LiveError> {
         self.control.stop();
         self.thread.take().map_or(Ok(()), ended)
@@ -69,7 +69,7 @@ impl Drop for Spawned {
     fn drop(&mut self) {
         self.control.stop();
         if let Some(thread) = self.thread.take() {
-            // Neither its error nor its panic is to hide why this value goes.
+            // Its error or panic must not mask the reason for this drop.
             let _ = thread.join();
         }
     }

@@ -20,7 +20,7 @@ use crate::{
     node::{Node, Pace},
 };
 
-/// The nice value of those who go first.
+/// The nice value of the highest priority.
 const HIGHEST: i32 = -20;
 
 /// Resources: CPU, link.
@@ -36,7 +36,7 @@ pub(super) fn enter_namespace(config: &Config) -> Result<(), LiveError> {
     enter().map_err(|source| LiveError::Namespace { namespace: namespace.clone(), source })
 }
 
-/// Both interfaces as they are, found fit for what is to happen on failure.
+/// Looks up both interfaces, and checks that they suit what is to happen on failure.
 pub(super) fn find_ports(config: &Config) -> Result<[ports::Port; 2], LiveError> {
     let [inside, outside] = &config.interfaces;
     let found = [ports::Port::find(&inside.name)?, ports::Port::find(&outside.name)?];
@@ -44,10 +44,11 @@ pub(super) fn find_ports(config: &Config) -> Result<[ports::Port; 2], LiveError>
     Ok(found)
 }
 
-/// A switch with both ports, silent from now on as far as the box takes frames, which it does not yet.
+/// A switch with both ports. From here on the machine does not see the frames that the box takes, which are none yet.
 pub(super) fn open_ports(config: &Config) -> Result<(Switch, [Port; 2]), LiveError> {
     let found = find_ports(config)?;
     let mut switch = Switch::open()?;
+    found.iter().try_for_each(|port| switch.claim(port))?;
     let [inside, outside] = &found;
     let mut ports = [Port::open(inside, config.io, &mut switch)?, Port::open(outside, config.io, &mut switch)?];
     if config.link.pace == Pace::Device {
@@ -56,7 +57,7 @@ pub(super) fn open_ports(config: &Config) -> Result<(Switch, [Port; 2]), LiveErr
     Ok((switch, ports))
 }
 
-/// A scheduler of the configured policy that begins with what is known of programs.
+/// A scheduler of the configured policy that starts with what is known of programs.
 pub(super) fn scheduler(config: &Config, programs: ProgramTable) -> Result<Box<dyn Scheduler>, LiveError> {
     let setup = Setup { programs, ..Setup::new(RESOURCES, limits(&config.queues)) };
     Ok(config.policy.build(&setup)?)
@@ -78,7 +79,7 @@ pub(super) fn node(config: &Config, classes: &Classes) -> Result<Node, LiveError
     Ok(Node::with_workers(scheduler, config.link, config.room, config.cpu.workers))
 }
 
-/// Binds this thread to its core, has it go before others, and has it woken in time.
+/// Binds this thread to its core, raises its priority, and requests timely wake-ups.
 pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
     if let Some(core) = config.cpu.core {
         let mut cores = CpuSet::new();
@@ -94,12 +95,12 @@ pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Has this thread, which is a worker's, leave the box's core alone, and go before others.
+/// Keeps this worker thread off the box's core, and raises its priority.
 pub(super) fn settle_in_beside(core: Option<u16>) {
     let core = core.map(usize::from).filter(|&core| core < CpuSet::MAX_CPU);
     if let (Some(core), Ok(mut cores)) = (core, sched_getaffinity(None)) {
         cores.unset(core);
-        // Where there is no other core, they share it.
+        // If there is no other core, they share it.
         if cores.count() > 0
             && let Err(wrong) = sched_setaffinity(None, &cores)
         {
@@ -110,7 +111,7 @@ pub(super) fn settle_in_beside(core: Option<u16>) {
 }
 
 fn go_first() {
-    // Linux takes this as the calling thread's own.
+    // Linux applies this to the calling thread only.
     if let Err(wrong) = setpriority_process(None, HIGHEST) {
         tracing::warn!("priority: {wrong}: on a busy machine packets wait for other programs");
     }

@@ -1,4 +1,4 @@
-//! What a running box tells of itself.
+//! The status that a running box publishes.
 
 use std::sync::Arc;
 
@@ -16,46 +16,46 @@ use crate::{
     node::{Figures, Waited},
 };
 
-/// A box at one instant. Rates are differences of two of these.
+/// Snapshot of a box. Rates are differences of two snapshots.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
-    /// When, in nanoseconds of CLOCK_MONOTONIC.
+    /// Time of the snapshot, in nanoseconds of CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// When the box began, likewise.
+    /// When the box started, likewise.
     pub started: Nanos,
     /// The policy in force.
     pub policy: String,
-    /// Inside and outside, as they are configured.
+    /// Inside and outside, as configured.
     pub interfaces: [Arc<str>; 2],
-    /// The side on which what is scheduled leaves.
+    /// The side on which scheduled traffic leaves.
     pub toward: Option<Side>,
-    /// Which part of a CPU functions have, 0 to 1.
+    /// Share of a CPU that functions get, 0 to 1.
     pub cpu_share: f64,
-    /// What each worker has done: one, unless there are several.
+    /// Counters of each worker: one entry if the loop does the work.
     pub workers: Vec<WorkerCounters>,
     /// The link's rate.
     pub link_rate: Option<Rate>,
-    /// CPU and link.
+    /// Utilisation of CPU and link.
     pub figures: Figures,
-    /// What packets waited for; classes as in `classes`.
+    /// Waiting times of packets; classes as in `classes`.
     pub waited: Waited,
-    /// What is queued.
+    /// Queued packets and bytes.
     pub backlog: Backlog,
-    /// Flows that are known.
+    /// Number of known flows.
     pub flows: usize,
     /// Inside and outside.
     pub ports: [PortCounters; 2],
     /// The classes, by name.
     pub classes: Vec<(Arc<str>, ClassCounters)>,
-    /// Their flows' weights.
+    /// Weights of their flows.
     pub weights: Vec<Weight>,
-    /// How long their packets were in the box, from arrival to the end on the link at its rate, in nanoseconds.
+    /// Time in the box of their packets, from arrival to the end of transmission on the link at its rate, in nanoseconds.
     pub latencies: Vec<Histogram>,
     /// The busiest flows of the last second.
     pub busiest: Arc<Busiest>,
-    /// What is not of any class.
+    /// Frames that count for no class.
     pub oddities: Oddities,
-    /// What senders of packets that ended here were told.
+    /// ICMP errors to senders of dropped packets.
     pub answers: AnswersCounters,
     /// The tunnels that are decrypted, by name.
     pub tunnels: Vec<(Arc<str>, TunnelCounters)>,

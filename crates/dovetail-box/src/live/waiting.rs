@@ -1,4 +1,4 @@
-//! Waiting until a frame arrives or something is due.
+//! Waits until a frame arrives or something is due.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::config::Wait;
 
-/// The longest sleep: the switch is to be told in time that the box is alive.
+/// Maximum sleep: the switch needs a sign in time that the box is alive.
 const LONGEST: Nanos = Nanos::from_millis(4);
 
 /// How the loop waits.
@@ -34,7 +34,7 @@ impl Waiting {
         Self { how, busy_at: Nanos::ZERO }
     }
 
-    /// Whether a wait now would be a sleep, as far as that depends on what happened.
+    /// Whether a wait now would sleep, judging by recent activity.
     pub(super) fn sleeps(&self, now: Nanos) -> bool {
         !self.spins(now)
     }
@@ -43,7 +43,7 @@ impl Waiting {
         self.how = how;
     }
 
-    /// Something happened at `now`.
+    /// Records activity at `now`.
     pub(super) fn busy(&mut self, now: Nanos) {
         self.busy_at = now;
     }
@@ -94,8 +94,8 @@ impl Waiting {
     }
 }
 
-/// Has this thread woken when its time is there, not up to 50 µs later: a sleep that was 67 µs late in a prototype was
-/// 17 µs late with this.
+/// Makes this thread wake on time, not up to 50 µs later: a sleep that was 67 µs late in a prototype was 17 µs late with
+/// this.
 pub(super) fn wake_in_time() -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
 }

@@ -1,9 +1,9 @@
-//! How long processors may take to wake.
+//! Limits the wake-up latency of processors.
 //!
-//! A processor without work sleeps, and the deeper it does, the longer the first frame waits until it is awake: a microsecond, more
-//! than 100 µs in the deepest states of some, some 20 µs in a virtual machine, where it is the host that wakes it. The kernel keeps
-//! all processors from states that take longer than a process
-//! says, as long as that holds a file open (the kernel's Documentation/power/pm_qos_interface.rst). So the limit goes with the process, however that ends.
+//! An idle processor sleeps, and the deeper its sleep, the longer the first frame waits for it to wake: a microsecond, more
+//! than 100 µs in the deepest states of some, some 20 µs in a virtual machine, where the host has to wake it. The kernel
+//! keeps all processors out of states that take longer than a process requests, for as long as that process keeps a file
+//! open (the kernel's Documentation/power/pm_qos_interface.rst). So the limit ends with the process, however that ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -17,17 +17,17 @@ use super::LiveError;
 
 const FILE: &str = "/dev/cpu_dma_latency";
 
-/// A limit that holds as long as this value is there.
+/// A limit in force until dropped.
 #[derive(Debug)]
 pub(super) struct Wakefulness {
     _file: File,
 }
 
 impl Wakefulness {
-    /// Has every processor of the machine wake within `latency`, rounded down to microseconds; zero keeps them awake.
+    /// Makes every processor of the machine wake within `latency`, rounded down to microseconds; zero keeps them awake.
     ///
     /// # Errors
-    /// That the file is not there, or not for this user.
+    /// When the file does not exist, or this user may not write to it.
     pub(super) fn within(latency: Nanos) -> Result<Self, LiveError> {
         let file = hold(Path::new(FILE), latency);
         file.map(|_file| Self { _file }).map_err(|source| LiveError::WakeLatency { file: FILE, source })

@@ -1,13 +1,13 @@
-//! Threads that do packets' work beside the box's own.
+//! Worker threads that process packets beside the box's own thread.
 //!
-//! The box's thread keeps interfaces, queues and the policy. What the policy chooses it gives to the worker that the
-//! [`Node`](crate::node::Node) names: the frame itself goes through a bounded channel to that worker, and comes back through
-//! one that all of them share, with the time that its work took. Each worker has functions, tables, keys and programs'
-//! instances of its own, so that none waits for another. What changes them goes through the same channel as frames, and so
-//! holds from the next frame on.
+//! The box's thread keeps interfaces, queues and the policy. It hands a packet that the policy has chosen to the worker
+//! that the [`Node`](crate::node::Node) names: the frame itself goes through a bounded channel to that worker, and returns
+//! through one shared by all workers, with the time that processing took. Each worker has its own functions, tables, keys
+//! and program instances, so that none waits for another. Changes to them go through the same channel as frames, and so
+//! apply from the next frame on.
 //!
-//! A box that sleeps has a worker wake it. One whose worker does not answer for as long as the box may be silent waits for
-//! that worker and does nothing else, so that the bridge takes over, as it does when one worker's box hangs.
+//! A sleeping box is woken by a worker. If a worker does not answer for as long as the box may be silent, the box waits for
+//! it and does nothing else, so that the bridge takes over, as it does when a box without workers hangs.
 
 use std::{
     io,
@@ -38,10 +38,10 @@ use crate::{
     node::MOST_JOBS,
 };
 
-/// What a worker's channel holds beside the packets that the node gives it: those of before a lapse, and changes.
+/// Room in a worker's channel beyond the packets that the node gives it: packets from before a lapse, and changes.
 const BESIDE: usize = MOST_JOBS;
 
-/// A frame that is to be worked on.
+/// A frame to be processed.
 pub(super) struct Job {
     pub flow: FlowId,
     pub handle: u64,
@@ -49,7 +49,7 @@ pub(super) struct Job {
     pub bytes: Vec<u8>,
 }
 
-/// What became of it.
+/// The result of a job.
 pub(super) struct Answer {
     pub worker: u16,
     pub job: Job,
@@ -58,7 +58,7 @@ pub(super) struct Answer {
     epoch: u64,
 }
 
-/// What a worker is to go by.
+/// Everything that a worker needs to process frames.
 pub(super) struct Tools {
     classes: Classes,
     library: Option<Library>,
@@ -71,19 +71,19 @@ enum Task {
     FinishFast,
 }
 
-/// The workers, as the box's thread has them.
+/// The workers, as seen from the box's thread.
 pub(super) struct Workers {
     workers: Vec<Worker>,
     answers: Receiver<Answer>,
     wakeup: Arc<Wakeup>,
-    /// What was given out before the last lapse counts no more.
+    /// Incremented at each lapse: jobs from before are ignored.
     epoch: Arc<AtomicU64>,
 }
 
 struct Worker {
     tasks: SyncSender<Task>,
     thread: JoinHandle<()>,
-    /// Frames that it has not answered.
+    /// Number of frames that it has not answered.
     owed: usize,
     /// When it last answered, or got a frame while it had none.
     heard_at: Nanos,
@@ -96,7 +96,7 @@ struct Wakeup {
 }
 
 impl Tools {
-    /// Those of each worker. The box's own classes do no work then.
+    /// The tools of each worker. The box's own classes do no work then.
     pub(super) fn each(config: &Config, chains: Vec<Chains>, programs: Option<&Programs>) -> Vec<Self> {
         let library = programs.map(Programs::library);
         let tools = |chains| Self {
@@ -109,7 +109,7 @@ impl Tools {
 }
 
 impl Workers {
-    /// Starts one for each of `tools`, on any core but the box's own.
+    /// Starts one worker for each of `tools`, on any core but the box's own.
     pub(super) fn start(config: &Config, tools: Vec<Tools>) -> Result<Self, LiveError> {
         let count = tools.len();
         let (answer, answers) = sync_channel(count * (MOST_JOBS + BESIDE));
@@ -140,10 +140,10 @@ impl Workers {
         Ok(Self { workers, answers, wakeup, epoch })
     }
 
-    /// Gives a worker a frame. Waits where it still has too many from before a lapse.
+    /// Hands a frame to a worker. Blocks if it still has too many from before a lapse.
     ///
     /// # Errors
-    /// That the worker is gone.
+    /// When the worker is gone.
     pub(super) fn hand_out(&mut self, to: u16, job: Job) -> Result<(), LiveError> {
         let epoch = self.epoch.load(Ordering::Relaxed);
         let Some(worker) = self.workers.get_mut(usize::from(to)) else { return Err(gone()) };
@@ -155,10 +155,10 @@ impl Workers {
         Ok(())
     }
 
-    /// The next answer, if there is one. Waits for it where a worker has been silent for too long.
+    /// The next answer, if there is one. Blocks if a worker has been silent for too long.
     ///
     /// # Errors
-    /// That a worker is gone.
+    /// When a worker is gone.
     pub(super) fn next(&mut self) -> Result<Option<Answer>, LiveError> {
         loop {
             let answer = match self.answers.try_recv() {
@@ -198,29 +198,29 @@ impl Workers {
     }
 
     /// # Errors
-    /// That a worker is gone.
+    /// When a worker is gone.
     pub(super) fn look(&self) -> Result<(), LiveError> {
         if self.workers.iter().any(|worker| worker.thread.is_finished()) { Err(gone()) } else { Ok(()) }
     }
 
-    /// What was given out is answered no more.
+    /// Discards the answers to all jobs handed out so far.
     pub(super) fn start_over(&mut self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
         self.workers.iter_mut().for_each(|worker| worker.owed = 0);
         while self.answers.try_recv().is_ok() {}
     }
 
-    /// From the next frame on, workers go by these. Waits where one has too much to do.
+    /// Gives workers new tools, used from the next frame on. Blocks if one has too many tasks.
     ///
     /// # Errors
-    /// That a worker is gone.
+    /// When a worker is gone.
     pub(super) fn reconfigure(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
         self.tell(tools.into_iter().map(|tools| Task::Become(Box::new(tools))))
     }
 
-    /// From the next frame on, functions have a whole CPU.
+    /// Gives functions a whole CPU from the next frame on.
     pub(super) fn finish_fast(&mut self) {
-        // One that is gone is noticed when it does not answer.
+        // A worker that is gone is noticed when it does not answer.
         let _ = self.tell((0..self.workers.len()).map(|_| Task::FinishFast));
     }
 
@@ -228,7 +228,7 @@ impl Workers {
         self.workers.iter().zip(tasks).try_for_each(|(worker, task)| worker.tasks.send(task).map_err(|_| gone()))
     }
 
-    /// The box is about to sleep: an answer that comes from now on wakes it.
+    /// The box is about to sleep: further answers wake it.
     pub(super) fn arm_wakeup(&self) {
         self.wakeup.is_asleep.store(true, Ordering::SeqCst);
         // An answer sent before its worker checks this flag is seen by the check for answers that follows.
@@ -239,7 +239,7 @@ impl Workers {
     pub(super) fn disarm_wakeup(&self) {
         if !self.wakeup.is_asleep.swap(false, Ordering::SeqCst) {
             let mut count = [0; 8];
-            // There is nothing where nobody has rung yet.
+            // The event is not readable if no worker has signalled yet.
             let _ = rustix::io::read(&self.wakeup.event, &mut count);
         }
     }
@@ -252,7 +252,7 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        // Without a sender a worker ends, once it has done what it was given.
+        // A worker ends when its channel closes, after completing its tasks.
         for worker in self.workers.drain(..) {
             drop(worker.tasks);
             let until = Instant::now() + Duration::from_secs(1);
@@ -268,7 +268,7 @@ impl Wakeup {
     fn wake(&self) {
         fence(Ordering::SeqCst);
         if self.is_asleep.load(Ordering::SeqCst) && self.is_asleep.swap(false, Ordering::SeqCst) {
-            // It cannot be full: whoever rings is the only one until the box has slept again.
+            // It cannot be full: only one worker signals until the box has slept again.
             let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
         }
     }
@@ -278,7 +278,7 @@ fn gone() -> LiveError {
     LiveError::Workers(io::Error::other("a worker has ended"))
 }
 
-/// A worker, as its own thread has it.
+/// A worker, as seen from its own thread.
 struct AtWork {
     number: u16,
     tools: Tools,
@@ -308,7 +308,7 @@ impl AtWork {
         }
     }
 
-    /// `None` once there is no box to hear the answer.
+    /// `None` once the box no longer receives answers.
     fn work(&mut self, mut job: Job, epoch: u64) -> Option<()> {
         let mut programs = ProgramCounters::default();
         let worked = self.tools.classes.work(job.class, &mut job.bytes, &mut programs);
@@ -317,7 +317,7 @@ impl AtWork {
         Some(())
     }
 
-    /// What to do next, waited for as the box waits; `None` once there is no box.
+    /// The next task, waiting in the same way as the box; `None` once the box is gone.
     fn next(&self) -> Option<Task> {
         let spins = match self.tools.wait {
             Wait::Sleep => Nanos::ZERO,
@@ -364,7 +364,7 @@ mod tests {
         Workers::start(&config, Tools::each(&config, chains(&config), None)).unwrap()
     }
 
-    /// Waits for an answer as a box does that has nothing else to do.
+    /// Waits for an answer like a box that has nothing else to do.
     fn wait(workers: &mut Workers) -> Answer {
         loop {
             workers.arm_wakeup();
@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    /// One of whom nothing was heard for longer than the box may be silent.
+    /// A worker that has been silent for longer than the box may be.
     fn silent(answers_after: Option<Duration>) -> Workers {
         let mut workers = start(1);
         let (tasks, asked) = sync_channel(4);

@@ -1,8 +1,8 @@
-//! An interface by AF_XDP: whether it is fit for that, and what a packet socket would have done to its frames.
+//! An interface through AF_XDP: checks that it is suitable, and does to its frames what a packet socket would have done.
 //!
-//! What the sending host left to its interface is lost on the way to the socket: tags are put back by the program at the port
-//! ([`switch`](super::switch)), checksums that were left out are found here. Long frames of a stream do not come: with an XDP
-//! program at one end, the other end of a veth does not make any.
+//! Offloads requested by the sending host are lost on the way to the socket: tags are reinserted by the program at the port
+//! ([`switch`](super::switch)), missing checksums are detected here. Long frames of a stream do not occur: with an XDP
+//! program at one end, the other end of a veth pair does not produce any.
 
 use std::{
     io,
@@ -21,9 +21,9 @@ use crate::wire::{checksum::complete, fits::socket_takes, left_out::left_out, of
 pub(super) struct Xdp(Box<XdpSocket>);
 
 impl Xdp {
-    /// Opens it on an interface, and has the switch send frames there while the box is in charge.
+    /// Opens the socket on an interface, and makes the switch redirect frames to it while the box is in charge.
     pub(super) fn open(port: &ports::Port, switch: &mut Switch) -> Result<Self, LiveError> {
-        /// Whose driver tells the program a frame's tag. Others take tags off only when they are told to.
+        /// The driver that reports a frame's tag to the program. Others strip tags only when configured to.
         const TELLS_TAGS: &str = "veth";
         /// A frame's addresses, type, and two tags.
         const BESIDE_MTU: u32 = 22;
@@ -57,14 +57,14 @@ impl Xdp {
 
     pub(super) fn ready(&self, offload: Offload, bytes: &mut [u8]) -> Offload {
         if let Some(partial) = offload.partial {
-            // What lies outside of a frame was refused when it came in.
+            // Checksums outside of a frame were rejected on reception.
             let _ = complete(bytes, partial);
         }
         Offload::NONE
     }
 
     pub(super) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>, mtu: u32) -> io::Result<usize> {
-        // The kernel would say nothing.
+        // The kernel would not report it.
         let mut frames = frames.peekable();
         if frames.peek().is_some_and(|bytes| !socket_takes(bytes, mtu)) {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));

@@ -1,4 +1,4 @@
-//! What waits between CPU and link.
+//! The buffer between CPU and link.
 
 use std::collections::VecDeque;
 
@@ -6,23 +6,23 @@ use dovetail_sched::Nanos;
 
 use super::passing::Passing;
 
-/// How much may wait between CPU and link, beside what is on the link. A packet that finds no room stays on the CPU,
-/// which stands still until the link takes one.
+/// Capacity of the buffer between CPU and link, not counting the packet on the link. A packet that finds no room stays on
+/// the CPU, which is blocked until the link takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     /// This many packets: `buffer=K` of the simulator.
     Packets(u32),
-    /// A packet more while those that wait need less than this on the link; one may always wait.
+    /// One more packet while those waiting need less than this on the link; one may always wait.
     LinkTime(Nanos),
 }
 
 impl Room {
-    /// Half a millisecond, and at least a packet: at 3 Mbit/s it keeps the order that the policy chose, and at
-    /// 200 Mbit/s it holds the dozen packets that let the CPU run ahead.
+    /// Half a millisecond, and at least a packet: at 3 Mbit/s it preserves the order that the policy chose, and at 200
+    /// Mbit/s it holds the dozen packets that let the CPU run ahead.
     pub const DEFAULT: Self = Self::LinkTime(Nanos::from_micros(500));
 }
 
-/// Packets whose work has ended.
+/// Packets that have been processed and wait for the link.
 #[derive(Debug, Default)]
 pub(super) struct Between {
     waiting: VecDeque<Passing>,

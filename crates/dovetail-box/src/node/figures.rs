@@ -1,25 +1,24 @@
-//! What a node has done so far.
+//! Counters of a node.
 
 use dovetail_sched::Nanos;
 
-/// Sums since the node began. Rates and shares are differences of two of these.
+/// Sums since the node started. Rates and shares are differences of two of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
-    /// Packets whose work has ended.
+    /// Packets processed.
     pub worked: u64,
-    /// Packets that were handed to the interface.
+    /// Packets handed to the interface.
     pub sent: u64,
-    /// Bytes of those, as they left.
+    /// Bytes of those, as sent.
     pub sent_bytes: u64,
-    /// Packets that their work ended.
+    /// Packets dropped by their processing.
     pub dropped: u64,
-    /// How long the CPU was taken by work.
+    /// How long the CPU was busy.
     pub cpu_busy: Nanos,
     /// How long the CPU was blocked: its packet found no room before the link.
     pub cpu_blocked: Nanos,
-    /// How long the link was taken.
+    /// How long the link was busy.
     pub link_busy: Nanos,
-    /// What was lost because the caller came too late: the time by which servers were behind, over
-    /// [`CREDIT`](super::CREDIT).
+    /// Time lost because the caller was late: how far servers were behind, in excess of [`CREDIT`](super::CREDIT).
     pub late: Nanos,
 }

@@ -1,72 +1,72 @@
-//! Packets on their way through the node, and what is asked of its caller.
+//! Packets on their way through the node, and the actions requested of its caller.
 
 use dovetail_sched::{FlowId, Nanos};
 
-/// What is due.
+/// An action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Do this packet's work now, and answer with [`Node::worked`](super::Node::worked) before the next question. Where the
-    /// CPU is several workers, hand it to the one that it is for, behind what that was given before, and answer with
-    /// [`Node::worked_by`](super::Node::worked_by) when it is done.
+    /// Process this packet now, and report the result with [`Node::worked`](super::Node::worked) before the next call of
+    /// `poll`. If the CPU consists of several workers, hand the packet to its worker, behind those handed over before, and
+    /// report with [`Node::worked_by`](super::Node::worked_by) when it is done.
     Work(Work),
-    /// Hand this packet to the interface; nothing more will be asked of it.
+    /// Hand this packet to the interface; nothing more will be requested for it.
     Send(Passage),
 }
 
-/// A packet that the CPU is to work on.
+/// A packet for the CPU to process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Its flow.
     pub flow: FlowId,
-    /// The caller's name for it.
+    /// The caller's identifier of the packet.
     pub handle: u64,
-    /// When the CPU begins, or, where it is several workers, when this one is given it.
+    /// When the CPU starts, or, with several workers, when this one is handed the packet.
     pub start: Nanos,
-    /// Who is to do it: 0 where there is one.
+    /// The worker to process it: 0 if there is only one.
     pub worker: u16,
 }
 
-/// What work came to.
+/// Outcome of processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It goes on, with this length.
+    /// The packet is forwarded, with this length.
     Forward {
-        /// Its length from now on.
+        /// Its new length.
         bytes: u32,
     },
-    /// It ends here.
+    /// The packet is dropped.
     Drop,
 }
 
-/// A packet's way through the node.
+/// Timestamps of a packet on its way through the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Its flow.
     pub flow: FlowId,
-    /// The caller's name for it.
+    /// The caller's identifier of the packet.
     pub handle: u64,
     /// Its length as it leaves.
     pub bytes: u32,
-    /// When it arrived.
+    /// Arrival time.
     pub arrival: Nanos,
-    /// When the CPU began.
+    /// When the CPU started.
     pub cpu_start: Nanos,
-    /// When the CPU had ended.
+    /// When the CPU ended.
     pub cpu_end: Nanos,
-    /// When the link began.
+    /// When the link started.
     pub link_start: Nanos,
     /// When the link will have ended, at its rate.
     pub link_end: Nanos,
 }
 
-/// A packet between the policy's choice and the end of the link.
+/// A packet between its selection by the policy and its end on the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passing {
     pub passage: Passage,
     pub class: u16,
     pub ticket: u64,
-    /// Which of two schedulers chose it.
+    /// Which scheduler generation chose it.
     pub generation: u64,
-    /// How long it will take on the link.
+    /// Transmission time on the link.
     pub link_time: Nanos,
 }

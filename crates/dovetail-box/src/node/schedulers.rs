@@ -1,7 +1,7 @@
-//! The policy in force, and those before it while their packets last.
+//! The policy in force, and earlier ones until their packets are gone.
 //!
-//! When a policy is replaced, what is queued stays with the old one, which chooses until it is empty; arrivals go to the
-//! new one. So no packet is lost, and none of a flow overtakes another.
+//! When a policy is replaced, queued packets stay with the old one, which keeps choosing until it is empty; arrivals go to
+//! the new one. So no packet is lost, and none overtakes another of its flow.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use dovetail_sched::{Admission, Backlog, Dispatch, Feedback, FlowId, Nanos, Pack
 
 use super::passing::Passing;
 
-/// From the oldest to the one in force, of which there always is one.
+/// Generations from the oldest to the one in force; never empty.
 #[derive(Debug)]
 pub(super) struct Schedulers {
     generations: VecDeque<Generation>,
@@ -67,7 +67,7 @@ impl Schedulers {
         self.generations.iter().all(|one| one.scheduler.backlog().packets == 0)
     }
 
-    /// Whether the one in force chooses a packet whenever there is any.
+    /// Whether the policy in force chooses a packet whenever there is one.
     pub(super) fn let_lone_pass(&self) -> bool {
         self.generations.back().is_some_and(|last| last.lets_lone_pass)
     }
@@ -76,12 +76,12 @@ impl Schedulers {
         self.generations.iter_mut().all(|one| one.scheduler.forget(flow))
     }
 
-    /// When to ask again after no packet was chosen.
+    /// When to call `dequeue` again after it returned no packet.
     pub(super) fn poll_at(&self) -> Option<Nanos> {
         self.generations.iter().find(|one| one.scheduler.backlog().packets > 0)?.scheduler.poll_at()
     }
 
-    /// The next packet, and the number of the scheduler that chose it.
+    /// The next packet, and the generation that chose it.
     pub(super) fn dequeue(&mut self, now: Nanos) -> Option<(Dispatch, u64)> {
         let turn = self.generations.iter_mut().find(|one| one.scheduler.backlog().packets > 0)?;
         let dispatch = turn.scheduler.dequeue(now)?;
@@ -93,7 +93,7 @@ impl Schedulers {
         self.generations.iter_mut().find(|one| one.number == packet.generation)
     }
 
-    /// Tells the one that chose the packet, if it asked for that.
+    /// Gives feedback to the generation that chose the packet, if it wants any.
     pub(super) fn tell(&mut self, packet: &Passing, resource: u8, stage: Stage, took: Nanos, now: Nanos) {
         let event = Feedback { flow: packet.passage.flow, ticket: packet.ticket, resource, stage, took };
         if let Some(one) = self.of(packet)
@@ -103,7 +103,7 @@ impl Schedulers {
         }
     }
 
-    /// A packet has ended. A scheduler that is no longer in force goes with its last one.
+    /// A packet has ended. A scheduler that is no longer in force is dropped with its last one.
     pub(super) fn ended(&mut self, packet: &Passing) {
         let in_force = self.in_force;
         if let Some(one) = self.of(packet) {

@@ -14,17 +14,17 @@ use super::{
     workers::Workers,
 };
 
-/// How long servers may be behind the caller's time without losing any of theirs: longer than a busy machine takes to
-/// come back to a thread, and short enough that what is then sent at once is a few milliseconds of link.
+/// How far servers may lag behind the caller's time without losing any of it: longer than a busy machine takes to resume a
+/// thread, and short enough that the burst sent afterwards is a few milliseconds of link.
 pub const CREDIT: Nanos = Nanos::from_millis(5);
 
-/// Handles below this may be of any class; those beyond are of class 0. More packets than a node may hold.
+/// Handles below this may be of any class; those beyond count as class 0. More packets than a node may hold.
 const MOST_HANDLES: u64 = 1 << 24;
 
 const CPU: u8 = 0;
 const LINK: u8 = 1;
 
-/// A policy before a CPU and a link.
+/// A policy in front of a CPU and a link.
 ///
 /// ```
 /// use dovetail_box::node::{Action, Link, Node, Outcome, Pace, Room};
@@ -52,30 +52,30 @@ pub struct Node {
     link: Link,
     room: Room,
     cpu: Cpu,
-    /// Where the CPU is several: then `cpu` stays free.
+    /// Set if the CPU consists of several workers: then `cpu` stays free.
     workers: Option<Workers>,
     wire: Wire,
     between: Between,
-    /// The instant of the last event: time never runs back in what schedulers are told.
+    /// The time of the last event: time never runs backwards for schedulers.
     at: Nanos,
-    /// What was to happen before this is late: the caller's time, less the credit.
+    /// Events due before this are late: the caller's time less the credit.
     credit_from: Nanos,
-    /// The scheduler chose none, and neither an arrival nor feedback came since.
+    /// The scheduler chose no packet, and there was neither an arrival nor feedback since.
     is_holding: bool,
     figures: Figures,
     waits: Waits,
-    /// The class of each packet that is queued, by its handle.
+    /// The class of each queued packet, by its handle.
     classes: Vec<u16>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Cpu {
     Free,
-    /// The caller works on it.
+    /// The caller is processing it.
     Working(Passing),
-    /// Its work is done, and takes the server until the end of its passage.
+    /// Processed; occupies the server until the end recorded in its passage.
     Busy(Passing, Outcome),
-    /// Its work has ended, and it finds no room.
+    /// Processed, but there is no room for it.
     Blocked(Passing),
 }
 
@@ -85,7 +85,7 @@ enum Wire {
     Taken(Passing),
 }
 
-/// What happens next. At one instant, in this order: as packets make room for one another.
+/// The next event. Simultaneous events are handled in this order, in which packets make room for one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     LinkEnds,
@@ -94,7 +94,7 @@ enum Event {
 }
 
 impl Node {
-    /// A node that begins idle, at instant zero.
+    /// An idle node at instant zero.
     #[must_use]
     pub fn new(scheduler: Box<dyn Scheduler>, link: Link, room: Room) -> Self {
         Self {
@@ -114,8 +114,8 @@ impl Node {
         }
     }
 
-    /// A node whose CPU is so many workers, which begins idle at instant zero. The caller hands work out to them, and may
-    /// answer it with [`worked_by`](Self::worked_by) at any time. One worker is [`new`](Self::new).
+    /// An idle node at instant zero whose CPU consists of this many workers. The caller hands work to them, and may report
+    /// results with [`worked_by`](Self::worked_by) at any time. With one worker it is the same as [`new`](Self::new).
     #[must_use]
     pub fn with_workers(scheduler: Box<dyn Scheduler>, link: Link, room: Room, workers: u16) -> Self {
         let node = Self::new(scheduler, link, room);
@@ -125,9 +125,9 @@ impl Node {
         Self { workers: Some(Workers::new(workers)), waits: Waits::new(workers.into()), ..node }
     }
 
-    /// Offers a packet of a class that arrived at `now`. What was due before is to be settled first, by
-    /// [`poll`](Self::poll). Handles are small numbers, such as places in a table; those that are queued are all different.
-    /// Cost: the policy's.
+    /// Offers a packet of a class that arrived at `now`. Call [`poll`](Self::poll) first to settle what was due before.
+    /// Handles are small numbers, such as table indices; those of queued packets are distinct. Costs as much as the
+    /// policy's enqueue.
     pub fn enqueue(&mut self, packet: &Packet, class: u16, now: Nanos) -> Admission {
         self.at = self.at.max(now);
         self.goes_on();
@@ -139,15 +139,15 @@ impl Node {
         admission
     }
 
-    /// A packet that lost its place to a later one, until there are no more.
+    /// The next packet that was evicted for a later one; `None` if there are no more.
     pub fn poll_evicted(&mut self) -> Option<Packet> {
         let packet = self.schedulers.poll_evicted()?;
         self.waits.cpu.ends(self.class(packet.handle), self.at);
         Some(packet)
     }
 
-    /// What is due at `now`, the earliest first; `None` when nothing is until [`poll_at`](Self::poll_at), or while the
-    /// caller of one worker owes an answer to [`Action::Work`]. Cost: the policy's; O(workers) besides.
+    /// The next action due at `now`, the earliest first; `None` if nothing is due until [`poll_at`](Self::poll_at), or, with one
+    /// worker, while the result of an [`Action::Work`] is outstanding. Costs as much as the policy's dequeue, plus O(workers).
     pub fn poll(&mut self, now: Nanos) -> Option<Action> {
         loop {
             let (due, event) = self.next()?;
@@ -166,13 +166,13 @@ impl Node {
         }
     }
 
-    /// When to ask [`poll`](Self::poll) again, should nothing arrive first.
+    /// When to call [`poll`](Self::poll) again, unless something arrives first.
     #[must_use]
     pub fn poll_at(&self) -> Option<Nanos> {
         self.next().map(|(due, _)| due)
     }
 
-    /// The work that was asked for took the CPU this long.
+    /// Reports that the requested work took the CPU this long.
     pub fn worked(&mut self, took: Nanos, outcome: Outcome) {
         let Cpu::Working(mut packet) = self.cpu else { return };
         packet.passage.cpu_end = packet.passage.cpu_start + took;
@@ -184,7 +184,7 @@ impl Node {
         self.cpu = Cpu::Busy(packet, outcome);
     }
 
-    /// As [`worked`](Self::worked), of one of several workers: the oldest of its work that is not answered yet.
+    /// Same as for [`worked`](Self::worked), for the oldest work of one of several workers that has not been reported yet.
     pub fn worked_by(&mut self, worker: u16, took: Nanos, outcome: Outcome) {
         match self.workers {
             None => self.worked(took, outcome),
@@ -192,7 +192,7 @@ impl Node {
         }
     }
 
-    /// The interface has room for another packet, where [`Pace::Device`] says so.
+    /// Reports that the interface has room for another packet, with [`Pace::Device`].
     pub fn link_freed(&mut self, now: Nanos) {
         if let Wire::Taken(packet) = &mut self.wire
             && self.link.pace == Pace::Device
@@ -202,21 +202,21 @@ impl Node {
         }
     }
 
-    /// The policy, whose knobs and weights may be changed.
+    /// The policy, to change its parameters and weights.
     pub fn scheduler(&mut self) -> &mut dyn Scheduler {
         self.goes_on();
         self.schedulers.in_force()
     }
 
-    /// Puts another policy in force. What is queued goes first, in the order of the old one. Weights and programs of flows
-    /// are to be told to the new one again.
+    /// Puts another policy in force. Queued packets leave first, in the order of the old one. Weights and programs of flows
+    /// must be set on the new one again.
     pub fn replace(&mut self, scheduler: Box<dyn Scheduler>) {
         self.goes_on();
         self.schedulers.replace(scheduler);
     }
 
-    /// Classes are others from now on: packets of class `c` are of `to[c]`, and class `n` goes on with the sums of
-    /// `from[n]`, where it was there before. There is a place in `to` for whatever classes packets have been of so far.
+    /// Renumbers classes: packets of class `c` become class `to[c]`, and class `n` continues the sums of `from[n]`, if it
+    /// existed before. `to` must have an entry for every class that packets have been of so far.
     pub fn change_classes(&mut self, to: &[u16], from: &[Option<u16>]) {
         let known = self.waits.classes();
         let from = &from[..from.len().min(MOST_CLASSES.into())];
@@ -240,10 +240,10 @@ impl Node {
         }
     }
 
-    /// From now on, packets leave on this link.
+    /// Changes the link that packets leave on.
     pub fn set_link(&mut self, link: Link, room: Room) {
         (self.link, self.room) = (link, room);
-        // Nobody says any more when the device has room.
+        // With a link paced by the node, no one reports any more when the device has room.
         if let Wire::Taken(packet) = &mut self.wire
             && link.pace == Pace::Own
             && packet.passage.link_end == Nanos::MAX
@@ -252,13 +252,13 @@ impl Node {
         }
     }
 
-    /// The link as it is.
+    /// The current link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.link
     }
 
-    /// Forgets all that is known of a flow with nothing queued; false while it has.
+    /// Forgets a flow that has nothing queued; returns `false` if it has.
     pub fn forget(&mut self, flow: FlowId) -> bool {
         self.schedulers.forget(flow)
     }
@@ -269,7 +269,7 @@ impl Node {
         self.schedulers.backlog()
     }
 
-    /// Whether no packet is here: neither queued, nor worked on, nor before the link.
+    /// Whether there is no packet in the node: neither queued, nor being processed, nor before the link.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self.cpu, Cpu::Free)
@@ -278,31 +278,31 @@ impl Node {
             && self.schedulers.is_empty()
     }
 
-    /// Whether it is known what becomes of a packet that is offered now: the CPU works on it at once, and then it leaves at
+    /// Whether the outcome of a packet offered now is known in advance: the CPU processes it at once, and then it leaves at
     /// once. The caller may do both before it offers the packet. O(1).
     #[must_use]
     pub fn passes_at_once(&self) -> bool {
         matches!(self.wire, Wire::Free) && self.workers.is_none() && self.schedulers.let_lone_pass() && self.is_empty()
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     #[must_use]
     pub fn figures(&self) -> Figures {
         self.figures
     }
 
-    /// What packets have waited for, by the last instant at which anything happened. O(classes²).
+    /// Waiting times of packets, up to the last event. O(classes²).
     pub fn waited(&mut self) -> Waited {
         self.waits.waited(self.at)
     }
 
-    /// Counts on from where a node before it ended, whose packets are lost.
+    /// Continues the sums of an earlier node, whose packets are lost.
     pub fn carry_on(&mut self, before: &mut Self) {
         self.figures = before.figures;
         self.waits.carry_on(before.waited());
     }
 
-    /// The policy is asked again: from here on, a CPU that stands idle is not the policy's doing.
+    /// The policy will be asked again: from here on, an idle CPU is not attributed to the policy.
     fn goes_on(&mut self) {
         if self.is_holding {
             self.is_holding = false;
@@ -318,7 +318,7 @@ impl Node {
         self.classes.get(handle as usize).copied().unwrap_or(0)
     }
 
-    /// Notes a packet's class; what it counts as.
+    /// Records a packet's class; returns the class that it counts as.
     fn classify(&mut self, handle: u64, class: u16) -> u16 {
         if handle >= MOST_HANDLES {
             return self.waits.class(0, self.at);
@@ -345,7 +345,7 @@ impl Node {
             },
             Cpu::Working(_) | Cpu::Blocked(_) => None,
         };
-        // Nothing happens while the caller works: its answer may be due before.
+        // Nothing happens while the caller works: its result may be due before.
         if matches!(self.cpu, Cpu::Working(_)) {
             return None;
         }
@@ -366,7 +366,7 @@ impl Node {
         }
     }
 
-    /// Time goes on to what is due, or to as long before `now` as credit reaches.
+    /// Advances the time to `due`, or to `now` less the credit if that is later.
     fn pass_to(&mut self, due: Nanos, now: Nanos) {
         let due = self.at.max(due);
         let earliest = now - CREDIT;
@@ -460,7 +460,7 @@ impl Node {
         Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at, worker: 0 }))
     }
 
-    /// The packet that the policy has go next.
+    /// The packet that the policy chooses next.
     #[inline]
     fn chosen(&mut self) -> Option<Passing> {
         let (dispatch, generation) = self.schedulers.dequeue(self.at)?;

@@ -1,38 +1,38 @@
-//! What packets wait for, by class.
+//! Attribution of waiting times, by class.
 //!
-//! While packets of class `h` wait before a server that is in state `g`, each of them owes its time to `g`. With `W_h` of them
-//! waiting
+//! While packets of class `h` wait before a server that is in state `g`, the waiting time of each is attributed to `g`.
+//! With `W_h` of them waiting
 //!
 //! ```text
 //! owed[g][h] += W_h · dt
 //! ```
 //!
-//! A server is in the state of the class that it serves, or in one of three without a packet ([`Cause`]). All rows are brought
-//! up to date when the state changes, as if each `W_h` had been so since it began; for a packet that came or went in between,
-//! its row is corrected then. So a packet costs O(1) as it comes and goes and O(classes) for each state that it brings about,
-//! and nothing is kept for it: one matrix for the CPU and one for the link.
+//! A server is in the state of the class that it serves, or in one of three states without a packet ([`Cause`]). All rows are
+//! brought up to date when the state changes, as if each `W_h` had been constant since it began; the row of a packet that came
+//! or went in between is corrected at that time. So a packet costs O(1) when it comes and when it goes and O(classes) for each
+//! state change that it causes, and needs no memory of its own: there is one matrix for the CPU and one for the link.
 //!
-//! What was owed is of all packets that were queued, whether they have left, still wait, or lost their places.
+//! The sums cover all packets that were queued, whether they have left, still wait, or were evicted.
 //!
-//! A CPU of several workers is several units, each in a state of its own. A packet that waits for any of them owes each an
-//! equal part of its time, so sums are kept in parts: of `n` units, an `n`-th of a nanosecond.
+//! A CPU of several workers consists of several units, each in a state of its own. The waiting time of a packet is
+//! attributed to all of them in equal parts, so sums are kept in fractions: with `n` units, an `n`-th of a nanosecond.
 
 use dovetail_sched::Nanos;
 
-/// The most classes that are told apart. Further ones count as the last of these.
+/// Maximum number of classes that are distinguished. Further ones count as the last of these.
 pub const MOST_CLASSES: u16 = 64;
 
-/// What keeps a packet waiting.
+/// The cause of a packet's waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// A packet of this class is served, perhaps of the same class or flow.
+    /// A packet of this class is being served, possibly of the same class or flow.
     Class(u16),
-    /// The CPU, or the worker, is taken by a packet that finds no room before the link.
+    /// The CPU, or the worker, is blocked by a packet that finds no room before the link.
     Stalled,
-    /// The CPU is free, and the policy chose none; or a worker is, and the packet that the policy chose is of a flow that
-    /// is with another.
+    /// The CPU is free, and the policy chose none; or a worker is free, and the packet that the policy chose belongs to a
+    /// flow that is with another worker.
     Held,
-    /// The server is free and a packet could go on, and the caller comes too late, or has no room for more.
+    /// The server is free and a packet could proceed, but the caller is late, or has no room for more.
     Late,
 }
 
@@ -49,7 +49,7 @@ impl Cause {
     }
 }
 
-/// What packets of each class have waited for so far. Sums of nanoseconds over packets: ten packets that wait for a second
+/// Waiting times of the packets of each class so far. Sums of nanoseconds over packets: ten packets that wait for a second
 /// have waited for ten.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waited {
@@ -58,7 +58,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// The classes that there were packets of are below this.
+    /// All classes that packets have been of are below this.
     #[must_use]
     pub fn classes(&self) -> u16 {
         self.cpu.waiting.len() as u16
@@ -70,45 +70,45 @@ impl Waited {
         self.cpu.at(cause, class)
     }
 
-    /// The same for the link, which a packet waits for from the end of its work on, be it on the CPU. [`Cause::Stalled`] and
-    /// [`Cause::Held`] there are none of.
+    /// The same for the link, which a packet waits for from the end of its processing, even while it blocks the CPU. Always
+    /// zero for [`Cause::Stalled`] and [`Cause::Held`].
     #[must_use]
     pub fn before_link(&self, class: u16, cause: Cause) -> u128 {
         self.link.at(cause, class)
     }
 
-    /// How long the CPU worked on packets of a class, which those waited neither for nor behind.
+    /// How long the CPU processed packets of a class; no part of their waiting times.
     #[must_use]
     pub fn on_cpu(&self, class: u16) -> Nanos {
         self.cpu.served.get(usize::from(class)).copied().unwrap_or_default()
     }
 
-    /// How long the link was taken by packets of a class.
+    /// How long the link was occupied by packets of a class.
     #[must_use]
     pub fn on_link(&self, class: u16) -> Nanos {
         self.link.served.get(usize::from(class)).copied().unwrap_or_default()
     }
 
-    /// How many packets of a class wait for the CPU now.
+    /// Number of packets of a class that currently wait for the CPU.
     #[must_use]
     pub fn waiting_before_cpu(&self, class: u16) -> u64 {
         self.cpu.waiting.get(usize::from(class)).copied().unwrap_or_default()
     }
 
-    /// How many packets of a class wait for the link now.
+    /// Number of packets of a class that currently wait for the link.
     #[must_use]
     pub fn waiting_before_link(&self, class: u16) -> u64 {
         self.link.waiting.get(usize::from(class)).copied().unwrap_or_default()
     }
 }
 
-/// What is owed at one server.
+/// The sums of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Owed {
-    /// By class: how many wait, and how long the server took for those that it served.
+    /// By class: number of waiting packets, and total service time.
     waiting: Vec<u64>,
     served: Vec<Nanos>,
-    /// By column, then by class, in parts of a nanosecond. Below zero only for as long as its column lasts.
+    /// By column, then by class, in fractions of a nanosecond. Negative only while its column's state lasts.
     sums: Vec<i128>,
 }
 
@@ -124,7 +124,7 @@ impl Owed {
         self.sums[column * self.waiting.len() + class] += (u128::from(packets) * u128::from(time.0)) as i128;
     }
 
-    /// For a packet that comes or goes while a unit's cause lasts.
+    /// Accounts for a packet that comes or goes while a unit's cause lasts.
     #[inline]
     fn correct(&mut self, unit: &Unit, class: u16, now: Nanos, sign: impl Fn(i128) -> i128) {
         let (in_time, late) = unit.split(now);
@@ -133,8 +133,8 @@ impl Owed {
         self.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
     }
 
-    /// The sums in whole nanoseconds, where they are in `parts` of one: what all causes together have of a class is exact,
-    /// and what each has to a nanosecond.
+    /// Converts sums in fractions of a nanosecond, `parts` to one, to whole nanoseconds: the total of a class over all
+    /// causes is exact, and each cause to a nanosecond.
     fn whole(&self, parts: i128) -> Self {
         let mut whole = self.clone();
         let classes = self.waiting.len();
@@ -149,7 +149,7 @@ impl Owed {
         whole
     }
 
-    /// The same for other classes.
+    /// The sums after a renumbering of classes.
     fn moved(&self, moves: &Moves<'_>) -> Self {
         let (before, classes) = (self.waiting.len(), moves.from.len());
         let mut next = Self {
@@ -172,31 +172,31 @@ impl Owed {
     }
 }
 
-/// How classes change places.
+/// A renumbering of classes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moves<'a> {
-    /// Of which class the packets of each class are from now on.
+    /// The new class of each class's packets.
     pub to: &'a [u16],
-    /// Which class each one was, if it was there: whose sums it goes on with.
+    /// The old class of each class, if it existed: it continues that one's sums.
     pub from: &'a [Option<u16>],
 }
 
-/// A server, and what it keeps waiting.
+/// A server and the waiting times that it causes.
 #[derive(Debug)]
 pub(super) struct Server {
     owed: Owed,
-    /// The first of its units, which most servers are, and the others.
+    /// The first of its units, the only one of most servers, and the others.
     unit: Unit,
     others: Vec<Unit>,
-    /// How many packets wait in all.
+    /// Total number of waiting packets.
     waiting: u64,
 }
 
-/// What a unit of a server does.
+/// State of a unit of a server.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     cause: Cause,
-    /// Since when the cause has been so, and until when; later than that the node was not told of anything.
+    /// Start and end of the cause; after the end, the node was late.
     since: Nanos,
     until: Nanos,
 }
@@ -204,7 +204,7 @@ struct Unit {
 impl Unit {
     const NEW: Self = Self { cause: Cause::Late, since: Nanos::ZERO, until: Nanos::MAX };
 
-    /// The time since the cause began: as long as it lasted, and after that.
+    /// Splits the time since the cause began: as long as it lasted, and after that.
     fn split(&self, now: Nanos) -> (Nanos, Nanos) {
         let ended = self.until.min(now).max(self.since);
         (ended - self.since, now - ended)
@@ -222,7 +222,7 @@ impl Server {
         Self { owed: Owed::default(), unit: Unit::NEW, others: vec![Unit::NEW; units.saturating_sub(1)], waiting: 0 }
     }
 
-    /// From `now` on a unit is the cause of waiting as long as nothing else is said, but not beyond `until`. O(classes) if
+    /// Makes a unit the `cause` of waiting from `now` on, until the next change, but not beyond `until`. O(classes) if
     /// packets wait.
     pub(super) fn becomes(&mut self, unit: usize, cause: Cause, now: Nanos, until: Nanos) {
         let Self { owed, unit: first, others, waiting } = self;
@@ -242,12 +242,12 @@ impl Server {
         *unit = Unit { cause, since: now, until };
     }
 
-    /// What the only unit does lasts until then.
+    /// The state of the only unit lasts until `until`.
     pub(super) fn lasts(&mut self, until: Nanos) {
         self.unit.until = until;
     }
 
-    /// A packet that could be served since `from` waits, as is known `now`.
+    /// A packet that could have been served since `from` waits, as is known at `now`.
     pub(super) fn begins(&mut self, class: u16, from: Nanos, now: Nanos) {
         self.correct(class, now, |nanos| -nanos);
         self.owes(Cause::Late, class, now - from);
@@ -255,26 +255,26 @@ impl Server {
         self.waiting += 1;
     }
 
-    /// One that waited does no longer.
+    /// A packet stops waiting.
     pub(super) fn ends(&mut self, class: u16, now: Nanos) {
         self.correct(class, now, |nanos| nanos);
-        // There is none that did not begin.
+        // Cannot underflow: every packet that stops waiting has started.
         let waiting = &mut self.owed.waiting[usize::from(class)];
         *waiting = waiting.saturating_sub(1);
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// A packet waited this long besides, and why.
+    /// Attributes additional waiting time of a packet to a cause.
     pub(super) fn owes(&mut self, cause: Cause, class: u16, time: Nanos) {
         self.owed.add(cause.column(), usize::from(class), self.units() as u64, time);
     }
 
-    /// It has served a packet.
+    /// Records that a packet has been served.
     pub(super) fn served(&mut self, class: u16, took: Nanos) {
         self.owed.served[usize::from(class)] += took;
     }
 
-    /// For a packet that comes or goes while causes last.
+    /// Accounts for a packet that comes or goes while causes last.
     fn correct(&mut self, class: u16, now: Nanos, sign: impl Fn(i128) -> i128 + Copy) {
         self.owed.correct(&self.unit, class, now, sign);
         for unit in &self.others {
@@ -282,7 +282,7 @@ impl Server {
         }
     }
 
-    /// Brings the sums up to date. The causes go on.
+    /// Brings the sums up to date. The causes continue.
     fn settle(&mut self, now: Nanos) {
         for at in 0..self.units() {
             let Unit { cause, until, .. } = if at == 0 { self.unit } else { self.others[at - 1] };
@@ -304,12 +304,12 @@ impl Server {
         1 + self.others.len()
     }
 
-    /// What was owed so far, in whole nanoseconds.
+    /// The sums so far, in whole nanoseconds.
     fn owed(&self) -> Owed {
         if self.others.is_empty() { self.owed.clone() } else { self.owed.whole(self.units() as i128) }
     }
 
-    /// Goes on with the sums of one before it, whose packets are lost.
+    /// Continues the sums of an earlier server, whose packets are lost.
     fn carry_on(&mut self, before: Owed) {
         let parts = self.units() as i128;
         let sums = before.sums.iter().map(|sum| sum * parts).collect();
@@ -329,17 +329,17 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// For a CPU of so many workers.
+    /// For a CPU of this many workers.
     pub(super) fn new(workers: usize) -> Self {
         Self { cpu: Server::of(workers), ..Self::default() }
     }
 
-    /// The classes that there were packets of are below this.
+    /// All classes that packets have been of are below this.
     pub(super) fn classes(&self) -> u16 {
         self.classes
     }
 
-    /// A class as it is counted; there is room for it from now on.
+    /// The class that a class counts as; makes room for its sums.
     pub(super) fn class(&mut self, class: u16, now: Nanos) -> u16 {
         let class = class.min(MOST_CLASSES - 1);
         if class >= self.classes {
@@ -356,14 +356,14 @@ impl Waits {
         self.classes = moves.from.len() as u16;
     }
 
-    /// What was waited for by `now`. O(classes²).
+    /// The waiting times up to `now`. O(classes²).
     pub(super) fn waited(&mut self, now: Nanos) -> Waited {
         self.cpu.settle(now);
         self.link.settle(now);
         Waited { cpu: self.cpu.owed(), link: self.link.owed() }
     }
 
-    /// The sums go on from those of a node whose packets are lost.
+    /// Continues the sums of a node whose packets are lost.
     pub(super) fn carry_on(&mut self, before: Waited) {
         self.classes = before.classes();
         self.cpu.carry_on(before.cpu);

@@ -1,6 +1,6 @@
-//! A CPU of several workers: who does which packet's work.
+//! A CPU of several workers: assigns packets to them.
 //!
-//! The policy chooses packets one after the other, as before, and each goes to a worker's queue, which it leaves in order.
+//! The policy chooses packets one by one, as for a single CPU, and each goes to a worker's queue, which it leaves in order.
 //!
 //! - **Order.** A flow that has packets with a worker goes on there. So its packets end in the order in which they were
 //!   chosen, whatever each of them takes. A flow that has none goes to the worker that is likely to be free first.
@@ -13,8 +13,9 @@
 //! - **Moved.** Such flows part all the same: now and then ([`BETWEEN_MOVES`]) a kept packet whose worker has other flows
 //!   too, while another worker is idle, waits until one or the other have left, and so they part.
 //!
-//! The caller does the work elsewhere, and answers each worker's packets in the order in which it got them, at any time. A
-//! worker's time is its own: its packet begins when the one before has left it, be that known only later.
+//! The caller processes packets elsewhere, and reports each worker's results in the order in which the worker got the
+//! packets, at any time. Each worker has its own timeline: its packet starts when the one before has left the worker, even
+//! if that is learnt only later.
 
 use std::collections::VecDeque;
 
@@ -22,54 +23,54 @@ use dovetail_sched::{FlowId, Nanos};
 
 use super::passing::{Outcome, Passing};
 
-/// How much work a worker may have beside the packet that it works on: longer than the caller takes to come back to it.
+/// Amount of work that a worker may have in addition to the packet in progress: longer than the caller takes to return to it.
 const AHEAD: Nanos = Nanos::from_micros(200);
 
-/// The same while another one is idle: some packets in a row of a flow, and short beside what anyone notices.
+/// The same while another worker is idle: some packets of a flow in a row, and too short to be noticed.
 const AHEAD_OF_IDLE: Nanos = Nanos::from_millis(2);
 
-/// The least time between two flows' moves to another worker. A move costs up to [`AHEAD`] of all of them.
+/// Minimum time between two flows' moves to another worker. A move costs up to [`AHEAD`] of all workers.
 const BETWEEN_MOVES: Nanos = Nanos::from_millis(5);
 
-/// The most packets that a worker has.
+/// Maximum number of packets at a worker.
 pub const MOST_JOBS: usize = 64;
 
-/// Flows below this go on where their packets are; those beyond count as one flow. More than a node may know.
+/// Flows below this stay where their packets are; those beyond count as one flow. More than a node may know.
 const MOST_FLOWS: usize = 1 << 24;
 
-/// Weight of the newest time.
+/// Weight of the newest measurement.
 const GAIN: f64 = 1.0 / 16.0;
 
-/// The workers and what they have to do.
+/// The workers and their queues.
 #[derive(Debug)]
 pub(super) struct Workers {
     workers: Vec<Worker>,
-    /// Where the packets of a flow are, by its id.
+    /// The worker of each flow's packets, by flow id.
     pins: Vec<Pin>,
-    /// Chosen, and its worker has no room.
+    /// A chosen packet whose worker has no room.
     pub(super) kept: Option<Passing>,
-    /// It waits until its flow's packets have left its worker, or all others.
+    /// Whether it waits until its flow's packets, or all others, have left its worker.
     kept_moves: bool,
     /// When another flow may move.
     moves_from: Nanos,
-    /// Whose packet finds no room before the link, the first first.
+    /// Workers whose packet finds no room before the link, in order.
     pub(super) blocked: VecDeque<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Worker {
-    /// The first is worked on, or blocked.
+    /// The first is in progress, or blocked.
     jobs: VecDeque<Job>,
-    /// How many of them are answered, from the first on.
+    /// How many of them have been answered, counted from the first.
     answered: usize,
     is_blocked: bool,
-    /// When the last that left it did.
+    /// When the last packet left it.
     free_at: Nanos,
-    /// What packets took lately, in nanoseconds.
+    /// Recent processing time per packet, in nanoseconds.
     usual: Option<f64>,
 }
 
-/// Of a packet that has not begun, `cpu_start` is when it was handed out.
+/// Until a packet starts, `cpu_start` is when it was handed out.
 #[derive(Debug)]
 struct Job {
     packet: Passing,
@@ -82,7 +83,7 @@ struct Pin {
     packets: u16,
 }
 
-/// A packet that a worker begins.
+/// A packet that a worker starts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun {
     pub packet: Passing,
@@ -98,12 +99,12 @@ impl Worker {
         self.jobs.len() <= ahead
     }
 
-    /// How long it is likely to have work.
+    /// Expected duration of its queue.
     fn expected(&self) -> f64 {
         self.jobs.len() as f64 * self.usual.unwrap_or(1.0).max(1.0)
     }
 
-    /// Begins the first of its packets.
+    /// Starts its first packet.
     fn begin(&mut self) -> Option<Begun> {
         let Job { packet, answer } = self.jobs.front_mut()?;
         let handed_out = packet.passage.cpu_start;
@@ -116,7 +117,7 @@ impl Worker {
 }
 
 impl Workers {
-    /// So many, all idle.
+    /// This many workers, all idle.
     pub(super) fn new(count: u16) -> Self {
         let workers = (0..count.max(1)).map(|_| Worker::default()).collect();
         Self {
@@ -137,12 +138,12 @@ impl Workers {
         self.kept.is_none() && self.workers.iter().all(|worker| worker.jobs.is_empty())
     }
 
-    /// Those without work.
+    /// The workers without packets.
     pub(super) fn idle(&self) -> impl Iterator<Item = usize> {
         (0..self.workers.len()).filter(|&at| self.workers[at].jobs.is_empty())
     }
 
-    /// Whether a packet may be chosen, or the one that is kept handed out.
+    /// Whether a packet may be chosen, or the kept one handed out.
     pub(super) fn may_choose(&self) -> bool {
         match &self.kept {
             Some(packet) => self.place(packet.passage.flow).is_some(),
@@ -150,7 +151,7 @@ impl Workers {
         }
     }
 
-    /// The worker that a packet of this flow goes to next; `None` where there is no room for it.
+    /// The worker for the next packet of this flow; `None` if there is no room for it.
     pub(super) fn place(&self, flow: FlowId) -> Option<usize> {
         let pin = self.pins.get(pin_of(flow)).filter(|pin| pin.packets > 0);
         if let Some(pin) = pin {
@@ -167,7 +168,7 @@ impl Workers {
         free.min_by(|&a, &b| self.workers[a].expected().total_cmp(&self.workers[b].expected()))
     }
 
-    /// Whether the worker has packets of other flows, too.
+    /// Whether the worker also has packets of other flows.
     fn is_among_others(&self, pin: Pin) -> bool {
         usize::from(pin.packets) < self.workers[usize::from(pin.worker)].jobs.len()
     }
@@ -182,7 +183,7 @@ impl Workers {
         self.kept = Some(packet);
     }
 
-    /// Gives a worker a packet at `now`; what it begins with, if it was idle.
+    /// Gives a packet to a worker at `now`; returns the packet that it starts with, if it was idle.
     pub(super) fn hand_out(&mut self, to: usize, mut packet: Passing, now: Nanos) -> Option<Begun> {
         let at = pin_of(packet.passage.flow);
         if self.pins.len() <= at {
@@ -196,13 +197,13 @@ impl Workers {
         if worker.jobs.len() == 1 { worker.begin() } else { None }
     }
 
-    /// The first packet of a worker that is not answered yet.
+    /// The first packet of a worker that has not been answered yet.
     pub(super) fn unanswered(&mut self, of: usize) -> Option<&mut Passing> {
         let worker = self.workers.get_mut(of)?;
         worker.jobs.get_mut(worker.answered).map(|job| &mut job.packet)
     }
 
-    /// The first packet of a worker that was not answered took this long.
+    /// Answers the first unanswered packet of a worker: processing took this long.
     pub(super) fn answer(&mut self, of: usize, took: Nanos, outcome: Outcome) {
         let Some(worker) = self.workers.get_mut(of) else { return };
         let Some(job) = worker.jobs.get_mut(worker.answered) else { return };
@@ -215,7 +216,7 @@ impl Workers {
         worker.usual = Some(worker.usual.map_or(took, |usual| usual + GAIN * (took - usual)));
     }
 
-    /// Whose work ends next, and when, as far as it is known.
+    /// The worker whose packet ends next, and when, as far as known.
     pub(super) fn next_end(&self) -> Option<(Nanos, usize)> {
         let ends = |(at, worker): (usize, &Worker)| {
             let job = worker.jobs.front().filter(|job| job.answer.is_some() && !worker.is_blocked)?;
@@ -224,7 +225,7 @@ impl Workers {
         self.workers.iter().enumerate().filter_map(ends).min()
     }
 
-    /// The packet that a worker has first, and what its work came to, once it is answered.
+    /// The first packet of a worker and the result of its processing, once answered.
     pub(super) fn first(&self, of: usize) -> Option<(Passing, Nanos, Outcome)> {
         let job = self.workers[of].jobs.front()?;
         let (took, outcome) = job.answer?;
@@ -237,7 +238,7 @@ impl Workers {
         self.blocked.push_back(worker);
     }
 
-    /// The first packet of a worker leaves it, which is free from then on; what it begins, if there is more.
+    /// The first packet of a worker leaves it, which is free from then on; returns the packet that it starts next.
     pub(super) fn leave(&mut self, worker: usize, free_at: Nanos) -> Option<Begun> {
         let worker = &mut self.workers[worker];
         let job = worker.jobs.pop_front()?;

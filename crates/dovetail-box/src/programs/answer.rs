@@ -1,36 +1,36 @@
-//! The number that a program answers a packet with.
+//! The number that a program returns for a packet.
 
 use std::ops::Range;
 
 use crate::functions::frame::ETHERNET;
 
-/// The version of what programs export and answer, as `dv_abi` has to answer it.
+/// Version of the interface between programs and box, as `dv_abi` must return it.
 pub const ABI: i32 = 1;
 
-/// The fewest bytes of a frame that a program may answer with: an Ethernet header.
+/// Minimum length of a frame that a program may return: an Ethernet header.
 pub const SHORTEST: usize = ETHERNET;
 
-/// Bits of the length, the lowest.
+/// Bits of the length, the lowest ones.
 const LENGTH_BITS: u32 = 24;
 /// Bits of the address, above it.
 const ADDRESS_BITS: u32 = 32;
 
-/// The longest length that fits into an answer.
+/// Maximum length that an answer can hold.
 pub(super) const LONGEST: usize = (1 << LENGTH_BITS) - 1;
 
-/// What a program wants done to its packet.
+/// What a program decided for its packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// To be sent on as it came.
+    /// Send the packet on unchanged.
     Untouched,
-    /// These bytes of the memory are to be sent.
+    /// Send these bytes of the memory.
     Forward(Range<usize>),
-    /// Not to be sent.
+    /// Drop the packet.
     Drop,
 }
 
 impl Answer {
-    /// Reads an answer of a program with this memory, whose frame may be `most` bytes long; `None` where it is none.
+    /// Decodes the answer of a program with this memory, whose frame may be `most` bytes long; `None` if it is invalid.
     pub(super) fn read(answer: i64, memory_bytes: usize, most: usize) -> Option<Self> {
         let answer = answer.cast_unsigned();
         let part = |from: u32, bits: u32| usize::try_from(answer >> from & ((1 << bits) - 1)).ok();
@@ -57,11 +57,11 @@ mod tests {
     fn each_part_is_where_the_table_has_it() {
         let read = |answer| Answer::read(answer, 1 << 20, 1600);
         assert_eq!(read(0), Some(Answer::Untouched));
-        // The book's.
+        // The example of the book.
         assert_eq!(read(0x0100_0010_0400_003c), Some(Answer::Forward(4100..4160)));
         assert_eq!(read(0x0100_0010_0000_05dc), Some(Answer::Forward(0x1000..0x1000 + 1500)));
         assert_eq!(read(0x0200_0000_0000_0000), Some(Answer::Drop));
-        // What stands below another verdict than 1 says nothing.
+        // Address and length are ignored with any verdict but 1.
         assert_eq!(read(0x00ff_ffff_ffff_ffff), Some(Answer::Untouched));
         assert_eq!(read(0x02ff_ffff_ffff_ffff), Some(Answer::Drop));
     }

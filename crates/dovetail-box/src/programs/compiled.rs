@@ -1,4 +1,4 @@
-//! A program that is ready to be run.
+//! A compiled program, ready to run.
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ use super::{
     limits::ProgramLimits,
 };
 
-/// Which version of a program it is: every one that is compiled has a number of its own, greater than those before.
+/// Version of a program: each compilation gets a new number, greater than all before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(u64);
 
@@ -28,7 +28,7 @@ impl Generation {
     }
 }
 
-/// Machine code, and whose it is.
+/// Machine code and its program's name.
 pub(super) struct Compiled {
     pub(super) name: Arc<str>,
     pub(super) generation: Generation,
@@ -49,7 +49,7 @@ impl Compiled {
     /// Compiles a module, unless that would take too long.
     pub(super) fn new(engine: &Engine, name: &str, module: &[u8], limits: &ProgramLimits) -> Result<Self, Flaw> {
         inspect(module, limits)?;
-        // A panic would be the compiler's own fault. It must not end the thread on which the other programs compile.
+        // A panic would be the compiler's own fault. It must not end the thread on which the other programs are compiled.
         let compile = || Module::from_binary(engine, module);
         let module = match catch_unwind(AssertUnwindSafe(compile)) {
             Ok(Ok(module)) => module,

@@ -1,19 +1,19 @@
 //! The compiler's settings.
 //!
-//! A program's accesses outside its memory become signals, which the compiler's runtime handles: with the first engine
-//! the process has handlers for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which pass on what is not theirs. Each instance
-//! reserves 4 GiB of addresses, not of memory, so that no access needs a check.
+//! A program's accesses outside its memory become signals, which the compiler's runtime handles: creating the first engine
+//! installs process-wide handlers for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which pass other signals on. Each instance
+//! reserves 4 GiB of address space, not of memory, so that no access needs a check.
 
 use wasmtime::{Config, Engine, OperatorCost, Strategy, WasmBacktraceDetails, wasmparser::WasmFeatures};
 
-/// The stack that a program may use of its caller's.
+/// Maximum size of a program's part of its caller's stack.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What calls into the host cost in fuel: growing a memory or a table, whether or not it succeeds. They take a
-/// hundred times what others take.
+/// Fuel for a call into the host: growing a memory or a table, whether or not it succeeds. It takes a hundred times as long
+/// as other instructions.
 const HOST_CALL: u8 = 255;
 
-/// A compiler for programs.
+/// Creates the compiler for programs.
 pub(super) fn engine() -> Result<Engine, wasmtime::Error> {
     let allowed = WasmFeatures::WASM2 | WasmFeatures::EXTENDED_CONST;
     let mut config = Config::new();
@@ -23,14 +23,14 @@ pub(super) fn engine() -> Result<Engine, wasmtime::Error> {
         .consume_fuel(true)
         .operator_cost(costs())
         .max_wasm_stack(STACK_BYTES)
-        // Traces of traps take time, and are shown nowhere.
+        // Backtraces of traps take time, and are not shown.
         .wasm_backtrace_max_frames(None)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false);
     Engine::new(&config)
 }
 
-/// One unit for most instructions, and for each byte that one copies or fills.
+/// One unit for most instructions, and for each byte copied or filled.
 fn costs() -> OperatorCost {
     let mut costs = OperatorCost::new();
     costs.MemoryGrow = HOST_CALL;

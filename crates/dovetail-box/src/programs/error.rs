@@ -1,4 +1,4 @@
-//! What is wrong with a program, and with which file.
+//! Errors of programs and their files.
 
 use std::{
     fmt, io,
@@ -16,14 +16,14 @@ use crate::functions::Reason;
 pub enum Failure {
     /// A trap: a division by zero, an access outside its memory, an exhausted stack, an instruction that traps.
     Trapped,
-    /// The fuel did not suffice.
+    /// It ran out of fuel.
     OutOfFuel,
-    /// The answer is none.
+    /// Its answer is invalid.
     BadAnswer,
 }
 
 impl Failure {
-    /// Why its packet is dropped.
+    /// The reason for dropping its packet.
     pub(super) const fn reason(self) -> Reason {
         match self {
             Self::Trapped => Reason::Trapped,
@@ -47,11 +47,11 @@ impl fmt::Display for Failure {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {flaw}{}", path.display(), if *.old_serves { "; the version from before stays in use" } else { "" })]
 pub struct ProgramError {
-    /// Its file, or only its name where it was not read from one.
+    /// Its file, or only its name if it was not read from a file.
     pub path: PathBuf,
     /// What is wrong.
     pub flaw: Flaw,
-    /// An earlier version of the program is in the library, and is used on.
+    /// Whether an earlier version of the program is in the library and stays in use.
     pub old_serves: bool,
 }
 
@@ -71,79 +71,79 @@ pub enum Flaw {
     /// The library has none of this name.
     #[error("no such program is loaded")]
     Unknown,
-    /// A folder, a device or the like.
+    /// A folder, a device or similar.
     #[error("not a regular file")]
     NotAFile,
     /// The file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
-    /// The module is longer than what is read.
+    /// The module exceeds the maximum length.
     #[error("longer than {} MiB, which is the most for a program", MODULE_BYTES >> 20)]
     TooLong,
     /// Not a module of WebAssembly, or not a valid one.
     #[error("not a valid WebAssembly module: {0}")]
     Invalid(String),
-    /// It asks for something from outside.
+    /// It imports something.
     #[error("imports {0}: a program may import nothing (build it without WASI and without a host's functions)")]
     Import(String),
     /// It has too many of something.
     #[error("has {count} {what}, and {most} is the most")]
     TooMany {
-        /// Of what.
+        /// The kind of item.
         what: &'static str,
         /// How many.
         count: u64,
-        /// How many there may be.
+        /// The maximum.
         most: u64,
     },
-    /// One of its functions would take the compiler too long.
+    /// One of its functions would take too long to compile.
     #[error("function {index} has {count} {what}, and {most} is the most: compiling it would take too long")]
     LargeFunction {
-        /// Which of its functions, from 0.
+        /// Index of the function, from 0.
         index: usize,
-        /// Of what it has too much.
+        /// The kind of item.
         what: &'static str,
         /// How many.
         count: u64,
-        /// How many there may be.
+        /// The maximum.
         most: u64,
     },
-    /// Its memory begins larger than it may become.
+    /// Its initial memory exceeds the maximum.
     #[error("begins with {bytes} bytes of memory, and {most} is the most")]
     Memory {
-        /// Bytes that it begins with.
+        /// Initial memory in bytes.
         bytes: u64,
-        /// Bytes that it may have.
+        /// Maximum memory in bytes.
         most: u64,
     },
-    /// It lacks an export, or has another type there.
+    /// An export is missing, or has another type.
     #[error("does not export {0}")]
     NoExport(&'static str),
     /// It failed before the first packet.
     #[error("{failure} in {what}")]
     Setup {
-        /// Where.
+        /// The call that failed.
         what: &'static str,
-        /// How.
+        /// How it failed.
         failure: Failure,
     },
-    /// The machine had no room for its instance.
+    /// The machine had no memory for its instance.
     #[error("cannot be instantiated: {0}")]
     NoInstance(String),
-    /// It was written for another version of the box.
+    /// It was written for another version of the interface.
     #[error("speaks version {0} of the interface (dv_abi); this box speaks version {ABI}")]
     Abi(i32),
-    /// It has no room for a frame.
+    /// Its buffer cannot hold a frame.
     #[error("has no room for a frame: dv_buffer({bytes}) answers {address}, and its memory has {memory} bytes")]
     Buffer {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         bytes: usize,
-        /// What it answered.
+        /// The address that it returned.
         address: u32,
-        /// Bytes that it has.
+        /// Size of its memory in bytes.
         memory: usize,
     },
-    /// It fails on the frames that it is measured by.
+    /// It fails on the frames used to measure it.
     #[error("{failure} on a well-formed frame of {bytes} bytes, by which it was to be measured")]
     Unmeasurable {
         /// The frame's length.
@@ -151,12 +151,12 @@ pub enum Flaw {
         /// How it failed.
         failure: Failure,
     },
-    /// The compiler broke on it.
+    /// The compiler failed on it.
     #[error("the compiler failed on it: {0}")]
     Compiler(String),
 }
 
-/// A folder whose programs cannot be loaded at all.
+/// An error that keeps all programs of a folder from being loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
@@ -165,13 +165,13 @@ pub enum FolderError {
     Unreadable {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
     /// Programs cannot be compiled for this machine.
     #[error(transparent)]
     NoCompiler(Flaw),
-    /// The folder holds more than the box takes.
+    /// The folder has too many programs.
     #[error("{}: holds more than {MOST_PROGRAMS} programs, which is the most", path.display())]
     TooMany {
         /// The folder.
@@ -179,7 +179,7 @@ pub enum FolderError {
     },
 }
 
-/// Text that a module brought along, fit for a terminal.
+/// Makes text from a module safe to print on a terminal.
 pub(super) fn printable(text: impl fmt::Display) -> String {
     const MOST: usize = 200;
     let text = text.to_string();

@@ -1,7 +1,7 @@
-//! The folder of programs: which files count, and what is read of them.
+//! The folder of programs: which files count, and how much of them is read.
 //!
-//! Files that end in `.wasm` are programs, but for hidden ones; everything else is left alone, so that sources and
-//! notes can lie beside them, and a file can be uploaded under another name and renamed when it is whole.
+//! Files that end in `.wasm` are programs, except for hidden ones; everything else is ignored, so that sources and notes
+//! can be kept beside them, and a file can be uploaded under another name and renamed once it is complete.
 
 use std::{
     ffi::OsStr,
@@ -15,7 +15,7 @@ use super::{
     limits::{MODULE_BYTES, MOST_PROGRAMS, NAME_LENGTH},
 };
 
-/// The programs' files, in order of name.
+/// The program files, in order of name.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     let unreadable = |error| FolderError::Unreadable { path: folder.to_owned(), error };
     let mut files = Vec::new();
@@ -42,13 +42,13 @@ pub(super) fn name(path: &Path) -> Result<&str, Flaw> {
     path.file_stem().and_then(OsStr::to_str).filter(|name| is_name(name)).ok_or(Flaw::Name)
 }
 
-/// Whether a program may be called this.
+/// Whether this is a valid name for a program.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=NAME_LENGTH).contains(&name.len()) && name.bytes().all(plain)
 }
 
-/// A file's bytes, of which no more are read than a program may have.
+/// Reads a file's bytes, but no more than the maximum length of a program.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Flaw> {
     // Opening a pipe would wait for its other end.
     if !fs::metadata(path)?.is_file() {

@@ -1,9 +1,9 @@
-//! What a module is refused for before it is compiled.
+//! Checks on a module before it is compiled.
 //!
-//! A compiler's time and memory are no linear function of a module's length: they grow with a function's blocks times
-//! the values that live through them, and again with how deep its loops are nested. A function of 8 KiB with a thousand
-//! loops within each other takes half a minute to compile. So the loops are bounded, and the sum over all functions of
-//! bytes times branches, far above what programs need; what remains takes seconds at worst. The rest are counts.
+//! A compiler's time and memory are not linear in a module's length: they grow with a function's blocks times the values
+//! that live through them, and again with the nesting depth of its loops. A function of 8 KiB with a thousand nested loops
+//! takes half a minute to compile. So the loops are bounded, and so is the sum over all functions of bytes times branches,
+//! far above what programs need; what remains takes seconds at worst. The other checks are counts.
 
 use wasmtime::wasmparser::{BinaryReaderError, Encoding, FunctionBody, Operator, Parser, Payload};
 
@@ -12,26 +12,26 @@ use super::{
     limits::{MODULE_BYTES, ProgramLimits},
 };
 
-/// The longest function, in bytes.
+/// Maximum length of a function, in bytes.
 const FUNCTION_BYTES: u64 = 64 << 10;
-/// The most loops within each other.
+/// Maximum depth of nested loops.
 const NESTED_LOOPS: u64 = 16;
-/// The most of a module's work: of all its functions, bytes times branches.
+/// Maximum work of a module: the sum over its functions of bytes times branches.
 const WORK: u64 = 1 << 27;
-/// The most locals of a function, its parameters not counted.
+/// Maximum number of locals of a function, without its parameters.
 const LOCALS: u64 = 512;
-/// The most parameters and results of a function or a block together.
+/// Maximum number of parameters and results of a function or a block together.
 const PARAMETERS: u64 = 32;
-/// The most tables.
+/// Maximum number of tables.
 pub(super) const TABLES: usize = 16;
-/// The most elements of all tables at first, and of each later.
+/// Maximum number of initial elements of all tables, and of elements of each table later.
 pub(super) const TABLE_ELEMENTS: usize = 10_000;
-/// The most of whatever else a module declares.
+/// Maximum number of any other declarations of a module.
 const DECLARATIONS: u64 = 10_000;
-/// A page of memory.
+/// Size of a memory page.
 const PAGE_BYTES: u64 = 64 << 10;
 
-/// Refuses what need not be compiled to be refused.
+/// Rejects modules that can be rejected without compiling them.
 pub(super) fn inspect(module: &[u8], limits: &ProgramLimits) -> Result<(), Flaw> {
     if module.len() as u64 > MODULE_BYTES {
         return Err(Flaw::TooLong);
@@ -95,7 +95,7 @@ fn count(what: &'static str, count: u64, most: u64) -> Result<(), Flaw> {
     if count > most { Err(Flaw::TooMany { what, count, most }) } else { Ok(()) }
 }
 
-/// What it adds to the module's work.
+/// A function's contribution to the module's work.
 fn function(body: &FunctionBody<'_>, index: usize) -> Result<u64, Flaw> {
     let bounded = |what, count, most| {
         if count > most { Err(Flaw::LargeFunction { index, what, count, most }) } else { Ok(()) }
@@ -109,7 +109,7 @@ fn function(body: &FunctionBody<'_>, index: usize) -> Result<u64, Flaw> {
     }
     bounded("locals", locals, LOCALS)?;
     let mut branches = 1;
-    // Of each block that is open, whether it is a loop.
+    // For each open block, whether it is a loop.
     let mut open = Vec::new();
     let mut loops = 0;
     for operator in body.get_operators_reader().map_err(invalid)? {
@@ -129,7 +129,7 @@ fn function(body: &FunctionBody<'_>, index: usize) -> Result<u64, Flaw> {
     Ok(bytes.saturating_mul(branches))
 }
 
-/// How many branches the machine code has for an instruction.
+/// Number of branches in the machine code of an instruction.
 fn compiled_branches(operator: &Operator<'_>) -> u64 {
     match operator {
         Operator::BrTable { targets } => 1 + u64::from(targets.len()),
@@ -147,7 +147,7 @@ fn compiled_branches(operator: &Operator<'_>) -> u64 {
         | Operator::MemoryCopy { .. }
         | Operator::MemoryFill { .. }
         | Operator::MemoryInit { .. } => 1,
-        // Loops over elements, and calls into the host with a loop behind.
+        // Loops over elements, and calls into the host that loop there.
         Operator::TableCopy { .. }
         | Operator::TableFill { .. }
         | Operator::TableInit { .. }

@@ -1,4 +1,4 @@
-//! A module's instance, and one call of it.
+//! An instance of a module, and calls of it.
 
 use wasmtime::{
     Engine, Memory, Module, Store, StoreLimits, StoreLimitsBuilder, Trap, TypedFunc, WasmParams, WasmResults,
@@ -11,28 +11,28 @@ use super::{
     limits::ProgramLimits,
 };
 
-/// What a call made of a frame.
+/// Result of processing a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handled {
-    /// The frame is as it came, and to be sent.
+    /// Forward the frame, which is unchanged.
     Untouched,
-    /// The frame is another, and to be sent.
+    /// Forward the frame, which has changed.
     Forward,
-    /// The frame is as it came, and not to be sent.
+    /// Drop the frame, which is unchanged.
     Drop,
 }
 
-/// A program in a memory of its own.
+/// A program with its own memory.
 pub(super) struct Instance {
     store: Store<StoreLimits>,
     memory: Memory,
     process: TypedFunc<(i32, i32, i32), i64>,
-    /// Where in its memory frames are written, and [`ProgramLimits::buffer_bytes`] of room.
+    /// Address in its memory to which frames are written, with [`ProgramLimits::buffer_bytes`] of room.
     buffer: i32,
 }
 
 impl Instance {
-    /// Makes an instance, of which every call has the fuel of one packet.
+    /// Creates an instance; each call during setup gets the fuel of one packet.
     pub(super) fn new(engine: &Engine, module: &Module, limits: &ProgramLimits) -> Result<Self, Flaw> {
         let bounds = StoreLimitsBuilder::new()
             .memory_size(limits.memory_bytes)
@@ -71,8 +71,8 @@ impl Instance {
         Ok(Self { store, memory, process, buffer })
     }
 
-    /// Has it handle a frame, which is not longer than [`ProgramLimits::frame_bytes`]. After a failure the frame is as
-    /// it was, and the instance is not to be used again.
+    /// Processes a frame, which must not be longer than [`ProgramLimits::frame_bytes`]. After a failure the frame is
+    /// unchanged, and the instance must not be used again.
     pub(super) fn process(&mut self, frame: &mut Vec<u8>, limits: &ProgramLimits) -> Result<Handled, Failure> {
         let at = self.buffer.cast_unsigned() as usize;
         let room = self.memory.data_mut(&mut self.store).get_mut(at..at + frame.len());
@@ -105,18 +105,18 @@ fn find<P: WasmParams, R: WasmResults>(
     instance.get_typed_func(store, name).ok()
 }
 
-/// A packet's fuel, whatever is left of the last one's.
+/// Sets the fuel to that of one packet, whatever is left of the last one's.
 fn refuel(store: &mut Store<StoreLimits>, limits: &ProgramLimits) {
-    // An error says that the engine counts no fuel; it does, and a store without any would not run.
+    // It fails only if the engine does not meter fuel, which it does; and a store without fuel would not run.
     let _ = store.set_fuel(limits.fuel_per_packet);
 }
 
-/// A length as programs get it; it fits, since answers have 24 bits for it.
+/// A length in the form that programs take; it fits, since answers have 24 bits for it.
 fn number(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX)
 }
 
-/// How the program failed, if it is the program that did.
+/// How the program failed, if the program caused the error.
 fn failure(error: &wasmtime::Error) -> Option<Failure> {
     error.downcast_ref().map(|trap| match trap {
         Trap::OutOfFuel => Failure::OutOfFuel,

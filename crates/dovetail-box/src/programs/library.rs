@@ -17,7 +17,7 @@ use super::{
 };
 use crate::functions::Processing;
 
-/// Compiled programs by name. It is cheap to clone, and a clone does not change when the folder is loaded again.
+/// Compiled programs by name. Cheap to clone; a clone does not change when the folder is loaded again.
 #[derive(Clone)]
 pub struct Library {
     engine: Engine,
@@ -32,12 +32,12 @@ struct Entry {
     measured: Option<Arc<Measured>>,
 }
 
-/// What a folder holds.
+/// Result of loading a folder.
 #[derive(Debug)]
 pub struct Load {
     /// The programs that can be run.
     pub library: Library,
-    /// What is wrong with the others, in order of name.
+    /// Errors of the others, in order of name.
     pub errors: Vec<ProgramError>,
 }
 
@@ -48,33 +48,33 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// Without any program.
+    /// A library without programs.
     ///
     /// # Errors
-    /// Where programs cannot be compiled for this machine.
+    /// When programs cannot be compiled for this machine.
     pub fn new(limits: ProgramLimits) -> Result<Self, Flaw> {
         let engine = engine().map_err(|error| Flaw::Compiler(printable(format_args!("{error:#}"))))?;
         Ok(Self { engine, limits, programs: Arc::default() })
     }
 
-    /// The programs of a folder, as [`reload`](Self::reload) has them.
+    /// Loads the programs of a folder; see [`reload`](Self::reload).
     ///
     /// # Errors
-    /// Where the folder cannot be read.
+    /// When the folder cannot be read.
     pub fn load(folder: &Path, limits: ProgramLimits) -> Result<Load, FolderError> {
         let library = Self::new(limits).map_err(FolderError::NoCompiler)?;
         library.reload(folder, None)
     }
 
-    /// The programs that the folder holds now. A file that has not changed keeps its program and its generation. One
-    /// that cannot be run is an error of that file, and the program of this name that is in this library stays. With a
-    /// `clock` each new program is measured, and one that fails then is not taken.
+    /// Loads the current programs of the folder. A file that has not changed keeps its program and its generation. If a
+    /// file cannot be run, that is an error of this file, and the program of its name in this library stays. With a `clock`
+    /// each new program is measured, and rejected if it fails then.
     ///
     /// This compiles, which takes milliseconds for a small program and much longer for a large one: on a thread that
     /// forwards packets use a [`Loader`](super::Loader).
     ///
     /// # Errors
-    /// Where the folder cannot be read.
+    /// When the folder cannot be read.
     pub fn reload(&self, folder: &Path, mut clock: Option<&mut dyn FnMut() -> Nanos>) -> Result<Load, FolderError> {
         let (mut programs, mut errors) = (BTreeMap::new(), Vec::new());
         for path in folder::files(folder)? {
@@ -98,7 +98,7 @@ impl Library {
     /// Adds a program from memory, or replaces the one of this name, which stays if the new one cannot be run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why it cannot be run.
     pub fn insert(
         &mut self,
         name: &str,
@@ -112,14 +112,14 @@ impl Library {
         Ok(())
     }
 
-    /// What stands for a program in the next library.
+    /// The entry of a program in the next library.
     fn entry(&self, name: &str, module: &[u8], clock: &mut Option<&mut dyn FnMut() -> Nanos>) -> Result<Entry, Flaw> {
         let digest = digest(&SHA256, module);
         if let Some(same) = self.programs.get(name).filter(|entry| entry.digest.as_ref() == digest.as_ref()) {
             return Ok(same.clone());
         }
         let compiled = Arc::new(Compiled::new(&self.engine, name, module, &self.limits)?);
-        // Also shows that it can be instantiated.
+        // Also verifies that it can be instantiated.
         let mut first = Program::new(compiled.clone(), self.limits, Processing::default())?;
         let measured = match clock {
             Some(clock) => Some(Arc::new(measure(&mut first, LENGTHS, clock)?)),
@@ -133,14 +133,14 @@ impl Library {
         self.programs.keys().map(String::as_str)
     }
 
-    /// Which version of a program it has. An instance whose [`Program::generation`] is another is stale: the program
-    /// has been replaced, or removed where this is `None`.
+    /// The version of a program in this library. An instance with another [`Program::generation`] is stale: the program has
+    /// been replaced, or removed if this is `None`.
     #[must_use]
     pub fn generation(&self, name: &str) -> Option<Generation> {
         Some(self.programs.get(name)?.compiled.generation)
     }
 
-    /// What a program costs, if it was measured.
+    /// The measured cost of a program, if it was measured.
     #[must_use]
     pub fn measured(&self, name: &str) -> Option<&Measured> {
         self.programs.get(name)?.measured.as_deref()
@@ -149,7 +149,7 @@ impl Library {
     /// A new instance of a program.
     ///
     /// # Errors
-    /// Where there is no such program, or no memory for it.
+    /// When there is no such program, or no memory for it.
     pub fn instantiate(&self, name: &str) -> Result<Program, ProgramError> {
         let error = |flaw| ProgramError::new(Path::new(name), flaw);
         let entry = self.programs.get(name).ok_or_else(|| error(Flaw::Unknown))?;

@@ -1,47 +1,47 @@
-//! What a program may take.
+//! Resource limits of programs.
 
 use super::answer::LONGEST;
 
-/// The longest module.
+/// Maximum length of a module.
 pub const MODULE_BYTES: u64 = 4 << 20;
 
-/// The most programs of a folder.
+/// Maximum number of programs in a folder.
 pub const MOST_PROGRAMS: usize = 256;
 
-/// The longest name.
+/// Maximum length of a name.
 pub(super) const NAME_LENGTH: usize = 64;
 
-/// What a program may take of the box, and what happens to one that fails.
+/// Resource limits of a program, and the treatment of one that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramLimits {
-    /// Fuel for one packet: about one unit for each instruction, and for each byte of those that copy or fill. Making
-    /// an instance and asking for its buffer have as much. A prototype stopped an endless loop on the default, a
-    /// million, within 0.6 ms; handling 1,500 bytes at 20 instructions each takes 30,000.
+    /// Fuel per packet: about one unit per instruction, and per byte of those that copy or fill. Creating an instance and
+    /// requesting its buffer get the same amount. A prototype stopped an endless loop on the default, a million, within 0.6
+    /// ms; handling 1,500 bytes at 20 instructions each takes 30,000.
     pub fuel_per_packet: u64,
-    /// Bytes of its memory at most, 1 MiB by default.
+    /// Maximum memory in bytes, 1 MiB by default.
     pub memory_bytes: usize,
-    /// The longest frame that it is given; longer ones are dropped as too long. By default what an IP packet can be,
+    /// Maximum length of a frame that it is given; longer ones are dropped as too long. By default the maximum IP packet
     /// with an Ethernet header and two VLAN tags.
     pub frame_bytes: usize,
-    /// By how many bytes it may make a frame longer: 256 by default, enough for a tunnel's headers.
+    /// Maximum growth of a frame in bytes: 256 by default, enough for a tunnel's headers.
     pub growth_bytes: usize,
-    /// Traps and other failures after which it is in quarantine, 8 by default. A prototype made an instance anew in
-    /// 8 µs, which is what a failure costs beside its fuel.
+    /// Number of traps and other failures after which it is quarantined, 8 by default. A prototype recreated an instance in
+    /// 8 µs, which is the cost of a failure in addition to its fuel.
     pub traps: u32,
-    /// Packets that it has to handle for one failure to be forgotten; 0: none ever is. By default 10,000, so that a
-    /// program that fails on a rare packet is not in quarantine after a month.
+    /// Number of packets that it must handle for one failure to be forgotten; 0: never. By default 10,000, so that a
+    /// program that fails on a rare packet is not quarantined after a month.
     pub packets_to_forget_a_trap: u32,
-    /// What happens to the packets of one in quarantine.
+    /// What happens to the packets of a quarantined program.
     pub quarantined: Quarantined,
 }
 
-/// What happens to the packets of a program in quarantine.
+/// What happens to the packets of a quarantined program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quarantined {
-    /// They are dropped. The default: making a filter trap must not be a way past it.
+    /// They are dropped. The default: making a filter trap must not be a way around it.
     #[default]
     Drop,
-    /// They are forwarded as they came.
+    /// They are forwarded unchanged.
     Forward,
 }
 
@@ -60,12 +60,12 @@ impl Default for ProgramLimits {
 }
 
 impl ProgramLimits {
-    /// The bytes that a program's buffer has to have.
+    /// Required size of a program's buffer.
     pub(super) fn buffer_bytes(&self) -> usize {
         self.longest_answer(self.frame_bytes)
     }
 
-    /// How long the answer to a frame of `length` bytes may be.
+    /// Maximum length of the answer to a frame of `length` bytes.
     pub(super) fn longest_answer(&self, length: usize) -> usize {
         length.saturating_add(self.growth_bytes).min(LONGEST)
     }

@@ -1,8 +1,8 @@
-//! The thread on which programs are compiled.
+//! The thread that compiles programs.
 //!
-//! It watches no folder: the box is told when to look, by a signal or a command. The loop that forwards
-//! packets asks with [`Loader::reload`] and looks with [`Loader::poll`], neither of which waits. Until the new library
-//! is there it runs on with the old one, so that a program which is being replaced serves on.
+//! It does not watch a folder: a signal or a command tells the box when to load. The loop that forwards packets requests a
+//! load with [`Loader::reload`] and checks for the result with [`Loader::poll`]; neither blocks. Until the new library is
+//! ready it keeps running the old one, so that a program being replaced stays in use.
 
 use std::{
     io,
@@ -18,10 +18,10 @@ use super::{
     library::{Library, Load},
 };
 
-/// The compiler's stack, which grows with how deep a module nests its blocks.
+/// The compiler's stack, which grows with a module's nesting depth of blocks.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Compiles programs beside the loop that runs them.
+/// Compiles programs on a thread beside the loop that runs them.
 #[derive(Debug)]
 pub struct Loader {
     asks: SyncSender<PathBuf>,
@@ -30,15 +30,15 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Starts the thread. Reloading begins from `library`, so that programs which have not changed are not compiled
-    /// again. With a clock, new programs are measured.
+    /// Starts the thread. Reloading starts from `library`, so that unchanged programs are not compiled again. With a clock,
+    /// new programs are measured.
     ///
-    /// The thread runs on the cores of the thread that starts it: start it before that is kept on one.
+    /// The thread inherits the cores of the thread that starts it: start it before that one is bound to a core.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(mut library: Library, mut clock: Option<Box<dyn FnMut() -> Nanos + Send>>) -> io::Result<Self> {
-        // One ask may be queued while another is worked on; one answer waits for the loop.
+        // One request may be queued while another is processed; one result waits for the loop.
         let (asks, asked) = sync_channel::<PathBuf>(1);
         let (answers, loads) = sync_channel(1);
         let work = move || {
@@ -58,23 +58,23 @@ impl Loader {
         Ok(Self { asks, loads, thread })
     }
 
-    /// Has the folder loaded again. Never waits. `false` where a reload is queued already: that one will see what the
-    /// folder holds when it begins.
+    /// Requests a load of the folder. Never blocks. Returns `false` if a reload is queued already: that one will see what
+    /// the folder holds when it starts.
     pub fn reload(&self, folder: &Path) -> bool {
         self.asks.try_send(folder.to_owned()).is_ok()
     }
 
-    /// A folder that has been loaded since the last call, the oldest first. Never waits.
+    /// The oldest result of loading a folder that has not been returned yet. Never blocks.
     pub fn poll(&self) -> Option<Result<Load, FolderError>> {
         self.loads.try_recv().ok()
     }
 
-    /// As [`poll`](Self::poll), but waits: before there are packets. `None` once the thread has ended.
+    /// Same as for [`poll`](Self::poll), but blocks: for use before there are packets. `None` once the thread has ended.
     pub fn wait(&self) -> Option<Result<Load, FolderError>> {
         self.loads.recv().ok()
     }
 
-    /// Whether the thread has ended, which it does only where the compiler failed in a way that it could not say. Nothing
+    /// Whether the thread has ended, which happens only if the compiler failed in a way that it could not report. Nothing
     /// will be loaded any more.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()

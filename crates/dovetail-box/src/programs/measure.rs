@@ -1,11 +1,11 @@
-//! What a program costs, before it is trusted with a share.
+//! Measures the cost of a program before it is trusted with a share.
 //!
-//! Synthetic frames (UDP over IPv4, random content) of several lengths go through an instance in random order, so that a
-//! machine that slows down meanwhile does not look like a cost that grows with length. Each is between two readings of
-//! the caller's clock; what two readings cost with nothing between is measured first, and its median subtracted. The
-//! cost is the line of least squares through the medians of the lengths, which a few interrupts do not move. What is
-//! timed is all of [`NetworkFunction::process`], copying into the program's memory and back included, since a packet
-//! takes that too.
+//! Synthetic frames (UDP over IPv4, random content) of several lengths are processed by an instance in random order, so
+//! that a machine that slows down meanwhile does not appear as a cost that grows with length. Each is timed by two readings
+//! of the caller's clock; the cost of two readings with nothing in between is measured first, and its median subtracted.
+//! The cost is the least-squares line through the medians of the lengths, which a few interrupts do not affect. The timing
+//! covers all of [`NetworkFunction::process`], including copying into the program's memory and back, since a packet takes
+//! that too.
 
 use dovetail_sched::{
     Nanos,
@@ -27,46 +27,46 @@ use crate::functions::{
     frame::{ETHERNET, IPV4, UDP},
 };
 
-/// Frame lengths that programs are measured by, in bytes.
+/// Frame lengths used for measuring, in bytes.
 pub const LENGTHS: &[usize] = &[64, 128, 256, 512, 1024, 1514];
 
-/// Frames of each length that are timed; their median is the middle one.
+/// Number of timed frames of each length; their median is the middle one.
 const TIMED: usize = 101;
-/// Frames of each length before, untimed: caches and branch predictors settle.
+/// Number of untimed frames of each length before that: caches and branch predictors settle.
 const WARM_UP: usize = 20;
 /// Headers of a synthetic frame.
 const HEADERS: usize = ETHERNET + IPV4 + UDP;
-/// Flows that they are of.
+/// Number of flows that the frames belong to.
 const FLOWS: u64 = 256;
-/// A cost grows with length if so large a part of the longest frame's does.
+/// A cost counts as growing with length if this fraction of the longest frame's cost does.
 const DECISIVE: f64 = 0.5;
 
-/// One frame.
+/// Measurement of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Its bytes.
+    /// Its length in bytes.
     pub bytes: u32,
-    /// How long it took, without the clock's own cost.
+    /// Processing time, without the clock's own cost.
     pub took: Nanos,
-    /// Its bytes afterwards; `None` if it was dropped.
+    /// Its length afterwards; `None` if it was dropped.
     pub bytes_out: Option<u32>,
 }
 
-/// What is known of a program that was measured.
+/// Result of measuring a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// As schedulers and admission control take it: its cost line, whether that grows with length, and by what factor
-    /// frames grow.
+    /// The form that schedulers and admission control take: its cost line, whether that grows with length, and the factor
+    /// by which frames grow.
     pub program: cost::Program,
     /// Every frame, in the order in which they were measured.
     pub samples: Vec<Sample>,
 }
 
-/// Measures a program by frames of these lengths, each of which is brought between the headers' 42 bytes and what the
-/// program may be given. `clock` is read before and after each frame.
+/// Measures a program with frames of these lengths, each clamped between the headers' 42 bytes and the program's maximum
+/// frame length. `clock` is read before and after each frame.
 ///
 /// # Errors
-/// [`Flaw::Unmeasurable`] where the program fails on a frame, or is in quarantine.
+/// [`Flaw::Unmeasurable`] if the program fails on a frame, or is quarantined.
 pub fn measure(program: &mut Program, lengths: &[usize], clock: &mut dyn FnMut() -> Nanos) -> Result<Measured, Flaw> {
     let longest = program.limits().frame_bytes;
     let lengths: Vec<usize> = lengths.iter().map(|&length| length.min(longest).max(HEADERS)).collect();
@@ -89,7 +89,7 @@ pub fn measure(program: &mut Program, lengths: &[usize], clock: &mut dyn FnMut()
     Ok(Measured { program: facts(program.name(), &samples), samples })
 }
 
-/// Whether the frame goes on.
+/// Whether the frame is forwarded.
 fn handle(program: &mut Program, frame: &mut Vec<u8>) -> Result<bool, Flaw> {
     let bytes = frame.len();
     let failed = |failure| Err(Flaw::Unmeasurable { bytes, failure });
@@ -123,7 +123,7 @@ fn fill(frame: &mut Vec<u8>, length: usize, random: &mut Xoshiro256PlusPlus) {
     random.fill_bytes(&mut frame[HEADERS..]);
 }
 
-/// Every length as often as the others, shuffled (Fisher and Yates).
+/// Every length equally often, shuffled (Fisher and Yates).
 fn order(lengths: &[usize], random: &mut Xoshiro256PlusPlus) -> Vec<usize> {
     let mut order = lengths.repeat(TIMED);
     for at in (1..order.len()).rev() {
@@ -138,7 +138,7 @@ fn median(nanos: impl Iterator<Item = u64>) -> u64 {
     dovetail_stats::quantile(&sorted, Quantile::MEDIAN).unwrap_or(0)
 }
 
-/// What the samples say.
+/// Derives the cost from the samples.
 fn facts(name: &str, samples: &[Sample]) -> cost::Program {
     let mut lengths: Vec<u32> = samples.iter().map(|sample| sample.bytes).collect();
     lengths.sort_unstable();
@@ -193,7 +193,7 @@ mod tests {
     fn what_hardly_grows_with_length_is_header_processing() {
         assert_eq!(facts("mark", &samples(|_| 20)).processing, Processing::Header);
         assert_eq!(facts("mark", &samples(|bytes| 100 + u64::from(bytes) / 100)).processing, Processing::Header);
-        // A single length does not tell.
+        // A single length is not conclusive.
         let one: Vec<Sample> = samples(|_| 20).into_iter().filter(|sample| sample.bytes == 64).collect();
         assert_eq!(facts("mark", &one).processing, Processing::Payload);
     }

@@ -1,12 +1,12 @@
 //! Programs: network functions in WebAssembly, loaded, replaced and removed while the box runs.
 //!
-//! A programmable node runs code that its operator did not write and that the box was not built with. Each program is
-//! one module of WebAssembly in a folder; the file's stem is its name. It sees its own memory and nothing else: it
-//! imports nothing, so it has no clock, no files, no network and no way to another program. What it may take is bounded
-//! by [`ProgramLimits`]: memory, and fuel (a count of instructions) for each packet. Fuel is what stops it, and no
-//! clock: what a unit of fuel takes in time varies by a factor of ten, so the time that schedulers reckon with is
-//! measured: by the caller of [`NetworkFunction::process`](crate::functions::NetworkFunction::process) for each packet,
-//! and for a new program beforehand by [`measure()`].
+//! A programmable node runs code that its operator did not write and that the box was not built with. Each program is one
+//! module of WebAssembly in a folder; the file's stem is its name. It can access its own memory and nothing else: it
+//! imports nothing, so it has no clock, no files, no network and no access to other programs. Its resources are bounded by
+//! [`ProgramLimits`]: memory, and fuel (a count of instructions) per packet. It is stopped by fuel, not by a clock. The
+//! time per unit of fuel varies by a factor of ten, so the time that schedulers count is measured: for each packet by the
+//! caller of [`NetworkFunction::process`](crate::functions::NetworkFunction::process), and for a new program beforehand by
+//! [`measure()`].
 //!
 //! # What a program exports
 //!
@@ -17,7 +17,7 @@
 //! | `dv_buffer` | `(capacity: i32) -> i32` | the address of `capacity` bytes, to which the box writes frames; 0: there is no room. Called once, before any packet |
 //! | `dv_process` | `(frame: i32, length: i32, most: i32) -> i64` | handles the frame of `length` bytes at `frame`, which is what `dv_buffer` answered. What it answers may be `most` bytes long |
 //!
-//! `dv_process` answers with one number:
+//! `dv_process` returns one number:
 //!
 //! ```text
 //!  63        56 55                              24 23                      0
@@ -26,21 +26,21 @@
 //! └────────────┴──────────────────────────────────┴─────────────────────────┘
 //! ```
 //!
-//! Verdict 0: send the frame on as it came. 1: send on the frame at that address, which may be anywhere in the memory,
-//! from [`SHORTEST`] bytes up to `most`. 2: drop it. Address and length count with verdict 1 only. Any other verdict, a
-//! frame that is not wholly in the memory, and a length out of these bounds are failures, as traps are.
+//! Verdict 0: forward the frame unchanged. 1: forward the frame at that address, which may be anywhere in the memory, from
+//! [`SHORTEST`] bytes up to `most`. 2: drop it. Address and length count with verdict 1 only. Any other verdict, a frame
+//! that is not wholly in the memory, and a length out of these bounds are failures, as traps are.
 //!
-//! # What happens to one that fails
+//! # Failures
 //!
-//! The packet is dropped and counted, and the instance is made anew: globals and memory are as they were at first. A
-//! program that fails too often is in quarantine ([`ProgramLimits::traps`]) until its file is another: its packets are
-//! dropped, or forwarded untouched where [`ProgramLimits::quarantined`] says so.
+//! The packet is dropped and counted, and the instance is created anew, with its initial globals and memory. A program that
+//! fails too often is quarantined ([`ProgramLimits::traps`]) until its file changes: its packets are dropped, or forwarded
+//! untouched if [`ProgramLimits::quarantined`] says so.
 //!
-//! # Who does what
+//! # Components
 //!
-//! [`Library`] is a set of compiled programs; reloading a folder makes another one and leaves the first as it is.
-//! [`Loader`] does that on a thread of its own, so that packets never wait for a compiler. [`Program`] is one instance,
-//! for one core. Nothing that was compiled before is ever read: a folder holds WebAssembly only, which is validated.
+//! [`Library`] is a set of compiled programs; reloading a folder creates another one and leaves the first unchanged.
+//! [`Loader`] does that on a separate thread, so that packets never wait for a compiler. [`Program`] is one instance, for
+//! one core. Machine code is never loaded from disk: a folder holds WebAssembly only, which is validated.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! An instance with its counts: the network function.
+//! An instance with its counters: the network function.
 
 use std::{fmt, sync::Arc};
 
@@ -10,33 +10,33 @@ use super::{
 };
 use crate::functions::{NetworkFunction, Processing, Reason, Verdict, frame::ETHERNET};
 
-/// One instance of a program, for one core. Its memory keeps what the program remembers from packet to packet.
+/// One instance of a program, for one core. Its memory keeps the program's state from packet to packet.
 pub struct Program {
     compiled: Arc<Compiled>,
     limits: ProgramLimits,
     processing: Processing,
-    /// None in quarantine.
+    /// `None` in quarantine.
     instance: Option<Instance>,
-    /// Failures that are not forgotten.
+    /// Failures that have not been forgotten.
     held_against: u32,
     handled_since: u32,
     counts: Counts,
 }
 
-/// What has become of a program's packets.
+/// Outcomes of a program's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that it handled, whatever it answered.
+    /// Packets handled, whatever the verdict.
     pub handled: u64,
-    /// Of those: packets that it had dropped.
+    /// Of those: packets dropped.
     pub refused: u64,
     /// Packets on which it trapped.
     pub trapped: u64,
-    /// Packets for which its fuel did not suffice.
+    /// Packets that ran out of fuel.
     pub out_of_fuel: u64,
-    /// Packets to which it gave an answer that is none.
+    /// Packets for which it returned an invalid answer.
     pub bad_answers: u64,
-    /// Packets that came while it was in quarantine.
+    /// Packets that arrived while it was quarantined.
     pub quarantined: u64,
 }
 
@@ -55,25 +55,25 @@ impl Program {
         Ok(Self { compiled, limits, processing, instance, held_against: 0, handled_since: 0, counts })
     }
 
-    /// Which version it is.
+    /// The version of the program.
     #[must_use]
     pub fn generation(&self) -> Generation {
         self.compiled.generation
     }
 
-    /// What it may take.
+    /// Its resource limits.
     #[must_use]
     pub const fn limits(&self) -> &ProgramLimits {
         &self.limits
     }
 
-    /// What has become of its packets.
+    /// Its counters.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Whether it has failed too often.
+    /// Whether it is quarantined because it has failed too often.
     #[must_use]
     pub const fn is_quarantined(&self) -> bool {
         self.instance.is_none()
@@ -99,10 +99,10 @@ impl Program {
         };
         *count += 1;
         self.held_against = self.held_against.saturating_add(1);
-        // The old instance's memory goes before the new one's comes.
+        // The old instance's memory is released before the new one's is allocated.
         self.instance = None;
         if self.held_against < self.limits.traps {
-            // One that worked at first and does not now lacks the machine's memory: quarantine as well.
+            // If it worked at first and does not now, the machine has no memory for it: quarantine as well.
             self.instance = Instance::new(&self.compiled.engine, &self.compiled.module, &self.limits).ok();
         }
         Verdict::Drop(failure.reason())

@@ -1,7 +1,7 @@
-//! Checksums that the sender left to its interface.
+//! Fills in checksums that the sender left to its interface.
 //!
-//! Functions look at whole packets, and a tunnel's other end sees no header beside the frame, so they are filled in before
-//! anything else.
+//! Functions process whole packets, and a tunnel's other end does not see the offload header, so checksums are filled in
+//! before anything else.
 
 use super::{Refused, offload::Partial};
 use crate::functions::{
@@ -9,17 +9,17 @@ use crate::functions::{
     frame::{Ip, write},
 };
 
-/// Of SCTP the kernel says "partial" as well, and means a CRC32c at the place that is only SCTP's.
+/// For SCTP the kernel says "partial" as well, but means a CRC32c at an offset that only SCTP uses.
 const SCTP: u8 = 132;
 pub(crate) const SCTP_OFFSET: u16 = 8;
 
-/// Fills in a checksum whose field holds the pseudo-header's sum. Time grows with the bytes that are summed.
+/// Fills in a checksum whose field holds the pseudo-header's sum. Linear in the bytes summed.
 ///
-/// Like the kernel, sums to the end of the frame, and writes 0xffff for zero, whatever the protocol. If what is left out is
-/// SCTP's CRC32c, that is filled in.
+/// Like the kernel, sums to the end of the frame, and writes 0xffff for zero, whatever the protocol. If the missing
+/// checksum is SCTP's CRC32c, that is filled in.
 ///
 /// # Errors
-/// The checksum lies outside of the frame, which is as it was.
+/// The checksum lies outside of the frame, which is unchanged.
 pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
     if !partial.lies_within(frame.len()) {
         return Err(Refused::Checksum);
@@ -33,7 +33,7 @@ pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where the packet ends if it is SCTP's that begins there.
+/// The end of the packet if SCTP begins at `start`.
 fn end_of_sctp(frame: &[u8], start: usize) -> Option<usize> {
     let ip = Ip::find(frame).ok()?;
     (ip.transport(frame) == (SCTP, Some(start))).then_some(ip.end)
@@ -41,7 +41,7 @@ fn end_of_sctp(frame: &[u8], start: usize) -> Option<usize> {
 
 fn complete_sctp(frame: &mut [u8], start: usize, end: usize) -> Result<(), Refused> {
     let at = start + usize::from(SCTP_OFFSET);
-    // Other than a sum, a CRC counts zeros: what the link has padded is not part of it.
+    // Unlike a sum, a CRC depends on trailing zeros: link padding is not part of it.
     let packet = frame.get_mut(start..end).unwrap_or_default();
     let field = packet.get_mut(at - start..).and_then(|field| field.first_chunk_mut::<4>());
     *field.ok_or(Refused::Checksum)? = [0; 4];
@@ -50,7 +50,7 @@ fn complete_sctp(frame: &mut [u8], start: usize, end: usize) -> Result<(), Refus
     Ok(())
 }
 
-/// CRC32c (RFC 3720, appendix B.4), a byte at a step: only SCTP between hosts of one machine comes without it.
+/// CRC32c (RFC 3720, appendix B.4), one byte per step: it is missing only between SCTP hosts of one machine.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| (crc >> 8) ^ CRC32C[usize::from(crc as u8 ^ byte)])
 }

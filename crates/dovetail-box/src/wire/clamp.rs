@@ -1,7 +1,7 @@
-//! Lets TCP hosts agree on segments that fit the path, however a middlebox makes packets longer.
+//! Clamps the MSS: makes TCP hosts agree on segments that fit the path although a middlebox makes packets longer.
 //!
-//! Each end says in its SYN how long the segments may be that it takes (MSS, RFC 9293, 3.7.1). Where that is more than fits,
-//! it is lowered on the way, so that no packet has to be answered by "too big", which many networks drop.
+//! Each end announces in its SYN the maximum segment size that it accepts (MSS, RFC 9293, 3.7.1). A larger value than fits
+//! is lowered on the way, so that no packet has to be answered by "too big", which many networks drop.
 
 use crate::functions::{
     checksum::adjusted,
@@ -9,17 +9,17 @@ use crate::functions::{
     protocol,
 };
 
-/// TCP header without options.
+/// The SYN flag.
 const SYN: u8 = 0x02;
 const END: u8 = 0;
 const NOTHING: u8 = 1;
 const MSS: u8 = 2;
 const MSS_BYTES: usize = 4;
-/// TCP-AO (RFC 5925): both ends know a key, and a hash covers all options.
+/// TCP-AO (RFC 5925): both ends share a key, and a hash covers all options.
 const AUTHENTICATION: u8 = 29;
 
-/// The MSS whose packets fit an MTU after they have grown by up to `growth`, all in bytes: less IP's and TCP's headers without
-/// options, as the MSS is defined (RFC 6691). `None` if nothing fits.
+/// The MSS whose packets fit an MTU after they have grown by up to `growth`, all in bytes: without the headers of IP and
+/// TCP without options, as the MSS is defined (RFC 6691). `None` if nothing fits.
 #[must_use]
 pub fn mss_that_fits(version: Version, mtu: u32, growth: u32) -> Option<u16> {
     let header = if version == Version::V4 { IPV4 } else { IPV6 };
@@ -27,12 +27,12 @@ pub fn mss_that_fits(version: Version, mtu: u32, growth: u32) -> Option<u16> {
     (room > 0).then_some(u16::try_from(room).unwrap_or(u16::MAX))
 }
 
-/// Lowers the MSS of a TCP SYN to `most` bytes where it is more, and says whether it did. The checksum follows (RFC 1624):
-/// where it was right it stays right, where it was wrong it stays wrong. It has to be filled in already.
+/// Lowers the MSS of a TCP SYN to `most` bytes if it is greater, and returns whether it did. The checksum is updated (RFC
+/// 1624): a correct one stays correct, a wrong one stays wrong. It must be filled in already.
 ///
-/// Any other frame is left as it is, and so is an option that is cut or of another length than it has, and a SYN whose options
-/// are authenticated: a change would be a forgery. Of several MSS options each is lowered. Reads at most 40 bytes of options,
-/// twice.
+/// Any other frame is left unchanged, and so is an option that is truncated or has a wrong length, and a SYN whose options
+/// are authenticated: a change would be a forgery. If there are several MSS options, each is lowered. Reads at most 40
+/// bytes of options, twice.
 pub fn clamp_mss(frame: &mut [u8], most: u16) -> bool {
     let Some(options) = syn_options(frame) else { return false };
     let transport = options.at - TCP;
@@ -54,7 +54,7 @@ pub fn clamp_mss(frame: &mut [u8], most: u16) -> bool {
     lowered
 }
 
-/// As [`clamp_mss`], with the MSS for the version of IP that the frame has.
+/// Same as for [`clamp_mss`], with the MSS for the frame's version of IP.
 pub fn clamp_mss_to(frame: &mut [u8], v4: u16, v6: u16) -> bool {
     match Ip::find(frame) {
         Ok(Ip { version: Version::V4, .. }) => clamp_mss(frame, v4),
@@ -73,7 +73,7 @@ fn syn_options(frame: &[u8]) -> Option<Options> {
     is_syn.then_some(Options { at: transport + TCP, end })
 }
 
-/// Those that are still ahead.
+/// The options not read yet.
 #[derive(Clone)]
 struct Options {
     at: usize,
@@ -87,7 +87,7 @@ struct TcpOption {
 }
 
 impl Options {
-    /// The next one, if it lies within the header.
+    /// The next option, if it lies within the header.
     fn next(&mut self, frame: &[u8]) -> Option<TcpOption> {
         let ahead = frame.get(self.at..self.end)?;
         let (kind, bytes) = match *ahead {
@@ -105,7 +105,7 @@ impl Options {
 fn replace(frame: &mut [u8], transport: usize, at: usize, old: u16, new: u16) {
     write(frame, at, &new.to_be_bytes());
     let Some(checksum) = read_u16(frame, transport + 16) else { return };
-    // At an odd place the bytes are halves of two words: the high one is the low half of the first.
+    // At an odd offset the bytes are halves of two words: the high one is the low half of the first.
     let [old, new] = [old, new].map(|word| if (at - transport).is_multiple_of(2) { word } else { word.swap_bytes() });
     write(frame, transport + 16, &adjusted(checksum, old, new).to_be_bytes());
 }

@@ -1,15 +1,15 @@
-//! Errors of ICMP that a router sends to the sender of a packet which goes no further.
+//! ICMP errors that a router sends to the sender of a dropped packet.
 //!
-//! A bridge has no address of its own: the answer comes from the address that the packet was sent to, over the link that it
-//! came from. It quotes the packet, so that its sender finds the socket. So the packet must be the one that was sent: as it
-//! arrived, before a function has changed it, with its tag, and not one that is still to be split (see
+//! A bridge has no address of its own: the error is sent from the packet's destination address, over the link that the
+//! packet came from. It quotes the packet, so that its sender finds the socket. So the packet must be the one that was
+//! sent: as it arrived, with its tag, before a function has changed it, and not one that is still to be split (see
 //! [`received`](super::received)).
 //!
-//! Errors answer no errors, no groups and no hosts that are none (RFC 1812, 4.3.2.7; RFC 1122, 3.2.2; RFC 4443, 2.4 e):
-//! otherwise one packet would become many, or go to a host that sent nothing.
+//! No errors are sent in response to errors, to groups, or to addresses that are no host's (RFC 1812, 4.3.2.7; RFC 1122,
+//! 3.2.2; RFC 4443, 2.4 e): otherwise one packet would become many, or reach a host that sent nothing.
 //!
-//! Both RFCs demand a limit on the rate of such answers (RFC 1812, 4.3.2.8; RFC 4443, 2.4 f): a
-//! [`TokenBucket`](super::token_bucket::TokenBucket) of the caller's, as there is no clock here.
+//! Both RFCs demand a rate limit for such errors (RFC 1812, 4.3.2.8; RFC 4443, 2.4 f): the caller applies a
+//! [`TokenBucket`](super::token_bucket::TokenBucket), as there is no clock here.
 
 use crate::functions::{
     checksum::{finish, sum},
@@ -18,39 +18,38 @@ use crate::functions::{
     transport::pseudo_header,
 };
 
-/// ICMP's header with the four bytes that the message says more in, of both versions (RFC 792; RFC 4443, 2.1).
+/// Length of the ICMP header with the four message-specific bytes, in both versions (RFC 792; RFC 4443, 2.1).
 const ICMP: usize = 8;
-/// IANA's protocol numbers.
-/// The longest answers that every host takes, from the IP header on (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
+/// Maximum lengths that every host accepts, from the IP header on (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
-/// What hosts begin with (RFC 1700, "IP time to live").
+/// The default of hosts (RFC 1700, "IP time to live").
 const HOP_LIMIT: u8 = 64;
 /// ICMPv6's informational messages begin here (RFC 4443, 2.1).
 const FIRST_INFORMATIONAL_V6: u8 = 128;
-/// An ICMPv6 redirect, which is answered as little as an error (RFC 4443, 2.4 e.2).
+/// An ICMPv6 redirect, which like an error must not be answered (RFC 4443, 2.4 e.2).
 const REDIRECT_V6: u8 = 137;
 
-/// What a sender is told.
+/// The message to a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// Its packet does not fit the link behind: "fragmentation needed" (RFC 1191, 4), or "packet too big" (RFC 4443, 3.2).
+    /// The packet does not fit the outgoing link: "fragmentation needed" (RFC 1191, 4), or "packet too big" (RFC 4443, 3.2).
     TooBig {
-        /// What does fit, in bytes from the IP header on.
+        /// The size that does fit, in bytes from the IP header on.
         mtu: u32,
     },
-    /// Its packet has been through as many routers as it may: "time exceeded in transit" (RFC 1812, 5.3.1; RFC 4443, 3.3).
+    /// The packet's hop limit is exhausted: "time exceeded in transit" (RFC 1812, 5.3.1; RFC 4443, 3.3).
     HopLimit,
-    /// There is no route to its packet's destination: "network unreachable" (RFC 1812, 5.2.7.1), or "no route to destination"
-    /// (RFC 4443, 3.1).
+    /// There is no route to the packet's destination: "network unreachable" (RFC 1812, 5.2.7.1), or "no route to
+    /// destination" (RFC 4443, 3.1).
     NoRoute,
 }
 
 impl Message {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const KINDS: usize = 3;
 
-    /// Which kind it is: less than [`KINDS`](Self::KINDS).
+    /// Index of the kind: less than [`KINDS`](Self::KINDS).
     #[must_use]
     pub const fn kind(self) -> usize {
         match self {
@@ -60,9 +59,9 @@ impl Message {
         }
     }
 
-    /// ICMP's header without its checksum.
+    /// The ICMP header without its checksum.
     fn header(self, version: Version) -> [u8; ICMP] {
-        // An MTU that does not fit ICMP's 16 bits is as good as the longest packet.
+        // An MTU beyond ICMP's 16 bits is equivalent to the maximum packet length.
         let [high, low] = match self {
             Self::TooBig { mtu } => u16::try_from(mtu).unwrap_or(u16::MAX).to_be_bytes(),
             Self::HopLimit | Self::NoRoute => [0; 2],
@@ -81,33 +80,34 @@ impl Message {
     }
 }
 
-/// Why there is no answer. The packet is to be dropped and counted all the same, but for [`Silent::Fits`].
+/// Why no error is sent. The packet is to be dropped and counted all the same, except for [`Silent::Fits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Silent {
-    /// It is not too long; see [`too_big`](super::too_big).
+    /// The packet is not too long; see [`too_big`](super::too_big).
     Fits,
-    /// No IP packet, or one that contradicts itself.
+    /// No IP packet, or an inconsistent one.
     NoPacket,
-    /// It is too long, and IPv4 that routers may fragment: its sender expects them to. It is not fragmented here.
+    /// It is too long, but an IPv4 packet that may be fragmented: its sender expects routers to do that. It is not
+    /// fragmented here.
     MayFragment,
-    /// A fragment that does not hold the packet's beginning. The first one is as bad, and is answered.
+    /// A fragment other than the first. The first one is lost as well, and is answered.
     LaterFragment,
-    /// An error message, a redirect, or a packet whose headers end beyond what is read: errors answer no errors.
+    /// An error message, a redirect, or a packet whose headers extend beyond what is read: errors are not answered.
     Error,
-    /// To a group of hosts, by its link or its IP address.
+    /// The packet is addressed to a group, by its Ethernet or its IP address.
     Group,
-    /// From or to an address that is no single host's.
+    /// The source or destination is not a single host's address.
     Address,
-    /// The MTU is less than IP allows senders to be told: 68 bytes, or 1,280 for IPv6.
+    /// The MTU is less than the minimum that may be reported: 68 bytes, or 1,280 for IPv6.
     Narrow,
 }
 
-/// Replaces what `into` holds by the frame that tells the sender of `frame` what became of it: to the address of the link that
-/// it came from, with its VLAN tags. Quotes as much of the packet as fits the 576 or 1,280 bytes that answers may have. Copies
-/// and sums that.
+/// Replaces the contents of `into` by the error to the sender of `frame`, addressed to the Ethernet address that it came
+/// from, with its VLAN tags. Quotes as much of the packet as fits the 576 or 1,280 bytes that errors may have. Copies and
+/// sums that much.
 ///
 /// # Errors
-/// No answer may be sent, and why; then `into` is as it was.
+/// Why no error may be sent; `into` is then unchanged.
 pub fn answer(frame: &[u8], message: Message, into: &mut Vec<u8>) -> Result<(), Silent> {
     let ip = Ip::find(frame).map_err(|_| Silent::NoPacket)?;
     may_answer(frame, &ip)?;
@@ -121,7 +121,7 @@ pub fn answer(frame: &[u8], message: Message, into: &mut Vec<u8>) -> Result<(), 
     let (source, destination) = ip.addresses(frame);
     let (protocol, header, longest) = match ip.version {
         Version::V4 => {
-            // Of the class that routers speak in (RFC 1812, 4.3.2.5); not to be fragmented, so that it needs no number.
+            // With the precedence of routers (RFC 1812, 4.3.2.5); not to be fragmented, so that it needs no identification.
             into.extend_from_slice(&[0x45, 0xc0, 0, 0, 0, 0, 0x40, 0, HOP_LIMIT, protocol::ICMP, 0, 0]);
             into.extend_from_slice(&(destination as u32).to_be_bytes());
             into.extend_from_slice(&(source as u32).to_be_bytes());
@@ -148,7 +148,7 @@ pub fn answer(frame: &[u8], message: Message, into: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// Whether an error may be answered to this packet (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
+/// Whether this packet may be answered by an error (RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
 fn may_answer(frame: &[u8], ip: &Ip) -> Result<(), Silent> {
     let is_group = |at: usize| frame.get(at).is_none_or(|first| first & 1 == 1);
     if is_group(0) {
@@ -170,7 +170,7 @@ fn may_answer(frame: &[u8], ip: &Ip) -> Result<(), Silent> {
                 224.. => Scope::Group,
                 _ => Scope::Host,
             })?;
-            // Queries and their answers are known; the others are errors, or nothing that a host would send.
+            // Queries and replies are known; all others are errors, or nothing that a host would send.
             protocol != protocol::ICMP || matches!(of_message, Some(0 | 8..=10 | 13..=18))
         }
         Version::V6 => {

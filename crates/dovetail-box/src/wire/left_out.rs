@@ -1,9 +1,9 @@
-//! Checksums that were left out, where nothing says so.
+//! Detects missing checksums without an offload header.
 //!
-//! On its way to an AF_XDP socket a frame loses what the sending host had said of it: that protocol::TCP's or protocol::UDP's checksum is
-//! [partial](super::offload), as between hosts of one machine. But then its field holds the sum of the pseudo-header, and that
-//! can be seen. To fill in a checksum that is there already, and has that value by chance, does not change it; one of 65,536
-//! wrong ones has it as well, and becomes right.
+//! On its way to an AF_XDP socket a frame loses the sending host's note that the checksum of TCP or UDP is
+//! [partial](super::offload), as between hosts of one machine. But its field then holds the sum of the pseudo-header, which
+//! can be recognised. Filling in a correct checksum that has that value by chance does not change it; one of 65,536 wrong
+//! ones has it as well, and becomes correct.
 
 use super::offload::Partial;
 use crate::functions::{
@@ -15,7 +15,7 @@ use crate::functions::{
 
 /// The checksum of a frame that looks as if it were left out. Constant time.
 ///
-/// Checksums within tunnels, and SCTP's, which has no pseudo-header, are not looked for.
+/// Checksums within tunnels, and SCTP's, which has no pseudo-header, are not detected.
 #[must_use]
 pub fn left_out(frame: &[u8]) -> Option<Partial> {
     let ip = Ip::find(frame).ok()?;
@@ -26,7 +26,7 @@ pub fn left_out(frame: &[u8]) -> Option<Partial> {
         protocol::UDP => 6,
         _ => return None,
     };
-    // What is in parts, or padded, comes from a host that has filled it in.
+    // A fragmented or padded packet comes from a host that has filled in the checksum.
     if ip.end != frame.len() || start + offset + 2 > ip.end || ip.is_fragment(frame) {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Frames as an interface hands them over, and as another takes them.
+//! Conversion of frames between what interfaces deliver and what they accept.
 //!
-//! What a kernel gives to a program that stands between two interfaces is not yet what was on the wire: the outer VLAN tag
-//! lies beside the frame, the checksum of a locally sent packet is not filled in, and up to 64 KiB of a stream come as one
-//! frame. Everything here is about bytes and lengths only.
+//! What a kernel delivers to a program between two interfaces is not exactly what was on the wire: the outer VLAN tag is
+//! reported beside the frame, the checksum of a locally sent packet is not filled in, and up to 64 KiB of a stream arrive
+//! as one frame. Everything here deals with bytes and lengths only.
 //!
 //! | module | what |
 //! |---|---|
@@ -20,8 +20,8 @@
 //! | [`too_big`] | that it does not fit |
 //! | [`token_bucket`] | how often senders are told |
 //!
-//! All of it takes any bytes: nothing panics, and the work is bounded by a frame's length. Buffers are the caller's; nothing
-//! is allocated once they have grown to a frame's length.
+//! Everything accepts any bytes: nothing panics, and the work is bounded by a frame's length. Buffers belong to the caller;
+//! nothing is allocated once they have grown to a frame's length.
 
 pub mod checksum;
 pub mod clamp;

@@ -1,4 +1,4 @@
-//! The name that a packet carries of what is to be done with it: an option for experiments, with letters in it.
+//! The name that a packet carries to select its processing: an experimental IP option that contains letters.
 //!
 //! ```text
 //! IPv4   option 222 (copied into fragments; RFC 3692's style, RFC 4727):   222 | length, these two included | letters
@@ -6,25 +6,26 @@
 //!                                                                          0x1e | length of what follows | letters
 //! ```
 //!
-//! Nothing of it is trusted: what is cut, too long or no name is no name, and at most [`MOST_OPTIONS`] are read.
+//! Nothing in it is trusted: an option that is truncated, too long or not a valid name is ignored, and at most
+//! [`MOST_OPTIONS`] are read.
 
 use crate::functions::{
     frame::{IPV4, Ip, MOST_EXTENSIONS, Version},
     protocol::{DESTINATION, HOP_BY_HOP},
 };
 
-/// The longest name, in letters.
+/// Maximum length of a name, in letters.
 pub const LONGEST_NAME: usize = 32;
 /// IPv4's option.
 pub const OPTION_V4: u8 = 222;
 /// IPv6's option.
 pub const OPTION_V6: u8 = 0x1e;
-/// Options of a packet that are read.
+/// Maximum number of a packet's options that are read.
 pub const MOST_OPTIONS: usize = 40;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
-/// The one byte that is an IPv6 option without a length.
+/// The only IPv6 option without a length: a single byte.
 const PAD1: u8 = 0;
 
 /// A name as packets carry it: letters, digits, `-` and `_`.
@@ -35,7 +36,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// `None` for what is no name: too long, empty, or of other letters.
+    /// `None` if it is not a valid name: too long, empty, or with other characters.
     #[must_use]
     pub fn new(name: &[u8]) -> Option<Self> {
         let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
@@ -45,7 +46,7 @@ impl Name {
         is_name.then_some(Self { letters, length: name.len() as u8 })
     }
 
-    /// Its letters.
+    /// The name as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.letters[..self.length.into()]).unwrap_or_default()
@@ -58,7 +59,7 @@ impl std::fmt::Debug for Name {
     }
 }
 
-/// The name that a packet carries: its first option of that kind. Cost: linear in its options.
+/// The name that a packet carries: its first option of that kind. Linear in its options.
 #[must_use]
 pub fn named(frame: &[u8], ip: &Ip) -> Option<Name> {
     match ip.version {

@@ -1,51 +1,50 @@
-//! What an interface says of a frame beside its bytes: `struct virtio_net_hdr`, as packet sockets have it.
+//! Offload metadata of a frame: `struct virtio_net_hdr`, as used by packet sockets.
 //!
 //! ```text
 //! flags │ gso_type │ hdr_len │ gso_size │ csum_start │ csum_offset
 //!  1 B       1 B       2 B        2 B         2 B           2 B        in the machine's byte order
 //! ```
 //!
-//! A checksum that the sender left to its interface is *partial*: its field holds the sum of the pseudo-header only. A frame
-//! that is still to be cut into packets is *segmented*: the interface would have done that as well.
+//! A checksum that the sender left to its interface is *partial*: its field holds the sum of the pseudo-header only. A
+//! frame that is still to be split into packets is *segmented*: that was left to the interface as well.
 
 use super::Refused;
 
-/// What an interface says of a frame.
+/// Offload metadata of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offload {
-    /// The checksum that is not filled in.
+    /// A checksum that is not filled in yet.
     pub partial: Option<Partial>,
     /// How the frame is to be split.
     pub segmented: Option<Segmented>,
 }
 
-/// A checksum that is not filled in.
+/// A checksum that is not filled in yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partial {
-    /// Where in the frame summing begins; it ends with the frame. Bytes.
+    /// Offset in the frame where summing begins; it ends with the frame. Bytes.
     pub start: u16,
-    /// Where behind `start` the checksum is. Bytes.
+    /// Offset of the checksum after `start`. Bytes.
     pub offset: u16,
 }
 
-/// A frame that is to be split.
+/// How a frame is to be split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segmented {
-    /// By which protocol.
+    /// The protocol to split by.
     pub kind: Kind,
-    /// To which segments a CWR belongs.
+    /// Which segments a CWR belongs to.
     pub cwr: Cwr,
-    /// How many bytes lay together in the kernel: at least the headers. A hint for allocation: no header
-    /// need end there.
+    /// How many bytes were contiguous in the kernel: at least the headers. A hint for allocation: no header need end there.
     pub header_bytes: u16,
-    /// What every segment but the last carries behind the transport's header. Bytes.
+    /// Payload of every segment but the last, after the transport header. Bytes.
     pub payload_bytes: u16,
 }
 
-/// What is said of TCP's CWR.
+/// Interpretation of TCP's CWR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cwr {
-    /// Nothing. Where it is set it is part of a count all the same: kernels that do not say so have such frames.
+    /// Unknown. If set, it is still treated as part of a count: such frames come from kernels that do not report it.
     Unsaid,
     /// It answers one mark (RFC 3168), and so belongs to the first segment only.
     InFirst,
@@ -53,7 +52,7 @@ pub enum Cwr {
     InAll,
 }
 
-/// What is split.
+/// The kind of packets to split into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// TCP over IPv4.
@@ -71,19 +70,19 @@ const TCP4: u8 = 1;
 const TCP6: u8 = 4;
 const UDP: u8 = 5;
 const ECN: u8 = 0x80;
-/// Kernels that have it go by it where both are set.
+/// Kernels that support it give it precedence if both are set.
 const ACCURATE_ECN: u8 = 0x10;
 
 impl Offload {
     /// Bytes of the header.
     pub const BYTES: usize = 10;
-    /// A frame as it is on the wire.
+    /// Metadata of a frame that needs no offload.
     pub const NONE: Self = Self { partial: None, segmented: None };
 
-    /// Reads the header. Constant time.
+    /// Parses the header. Constant time.
     ///
     /// # Errors
-    /// A flag or a type that is not known here: IP fragments (`GSO_UDP`), tunnels.
+    /// An unsupported flag or type: IP fragments (`GSO_UDP`), tunnels.
     pub fn parse(header: &[u8; Self::BYTES]) -> Result<Self, Refused> {
         let [flags, kind, header_bytes @ .., _, _, _, _, _, _] = *header;
         let [.., a, b, c, d, e, f] = *header;
@@ -110,7 +109,7 @@ impl Offload {
         })
     }
 
-    /// Writes the header. Constant time. That the kernel had found a checksum valid is not among what is kept.
+    /// Encodes the header. Constant time. The information that the kernel had verified a checksum is not preserved.
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::BYTES] {
         let flags = if self.partial.is_some() { NEEDS_CHECKSUM } else { 0 };
@@ -121,7 +120,7 @@ impl Offload {
                 Kind::Tcp6 => TCP6,
                 Kind::Udp => UDP,
             };
-            // What this kernel has said it takes back; an older one never says it.
+            // A kernel that has reported it accepts it as well; an older one never reports it.
             let cwr = match split.cwr {
                 Cwr::Unsaid => 0,
                 Cwr::InFirst => ECN,
@@ -133,11 +132,10 @@ impl Offload {
         [flags, kind, a, b, c, d, e, f, g, h]
     }
 
-    /// The same of a frame whose headers have become `bytes` longer in front of what is summed, as by a VLAN tag. Constant
-    /// time.
+    /// The metadata after `bytes` were inserted in front of what is summed, such as a VLAN tag. Constant time.
     ///
     /// # Errors
-    /// What is summed would begin beyond 64 KiB.
+    /// Summing would start beyond 64 KiB.
     pub fn behind(&self, bytes: u16) -> Result<Self, Refused> {
         let partial = match self.partial {
             Some(partial) => Some(partial.behind(bytes)?),
@@ -150,16 +148,16 @@ impl Offload {
 }
 
 impl Partial {
-    /// As [`Offload::behind`].
+    /// Same as for [`Offload::behind`].
     ///
     /// # Errors
-    /// What is summed would begin beyond 64 KiB.
+    /// Summing would start beyond 64 KiB.
     pub fn behind(&self, bytes: u16) -> Result<Self, Refused> {
         let start = self.start.checked_add(bytes).ok_or(Refused::Checksum)?;
         Ok(Self { start, ..*self })
     }
 
-    /// Where the checksum is.
+    /// Offset of the checksum.
     pub(crate) fn at(&self) -> usize {
         usize::from(self.start) + usize::from(self.offset)
     }

@@ -1,6 +1,7 @@
-//! What an interface hands over, as the frames that it stands for.
+//! Converts what an interface delivers to the frames that it represents.
 //!
-//! One or many: the caller asks for how many and how long they are, finds room for each, and has those written that it keeps.
+//! There may be one or many: the caller asks for their number and lengths, finds room for each, and has those written that
+//! it keeps.
 //!
 //! ```
 //! use dovetail_box::wire::{offload::Offload, received::Received, tag::Tag};
@@ -25,7 +26,7 @@ use super::{
     tag::{self, TAG, Tag},
 };
 
-/// One frame, or one that is many. Reads the frame, keeps no copy.
+/// One frame, or one that represents many. Borrows the frame, keeps no copy.
 #[derive(Debug, Clone)]
 pub struct Received<'a>(Form<'a>);
 
@@ -36,11 +37,11 @@ enum Form<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// A frame as it was handed over: without its outer tag, and with what the interface says of it. All of it: what a ring's
-    /// slot has cut must not come here. Time does not grow with the frame's length.
+    /// Wraps a frame as delivered: without its outer tag, and with its offload metadata. It must be complete: frames
+    /// truncated by a ring's slot must not be passed. The time does not depend on the frame's length.
     ///
     /// # Errors
-    /// What the interface says is not so; see [`Segments::new`]. Nothing of such a frame can be sent on.
+    /// The metadata does not match the frame; see [`Segments::new`]. Nothing of such a frame can be forwarded.
     pub fn new(frame: &'a [u8], offload: Offload, tag: Option<Tag>) -> Result<Self, Refused> {
         if let Some(segmented) = offload.segmented {
             return Ok(Self(Form::Split(Segments::new(frame, offload.partial, segmented, tag)?)));
@@ -50,7 +51,7 @@ impl<'a> Received<'a> {
         }
         let partial = match offload.partial {
             Some(partial) if !partial.lies_within(frame.len()) => return Err(Refused::Checksum),
-            // A checksum within the addresses is none, and a tag would come between.
+            // A checksum within the addresses is invalid, and a tag would be inserted in between.
             Some(partial) if usize::from(partial.start) < tag::ADDRESSES => return Err(Refused::Checksum),
             Some(partial) if tag.is_some() => Some(partial.behind(TAG as u16)?),
             partial => partial,
@@ -58,17 +59,17 @@ impl<'a> Received<'a> {
         Ok(Self(Form::Whole { frame, tag, partial }))
     }
 
-    /// A long frame in a tunnel, which is to be split even where others are not: the kernel does not take it back. Nothing if it
-    /// is another. Time does not grow with the frame's length.
+    /// A long frame in a tunnel, which must be split even if others are not: the kernel does not accept it back. `None` for
+    /// any other frame. The time does not depend on the frame's length.
     ///
     /// # Errors
-    /// It cannot be split here either, as of a tunnel of an unknown kind.
+    /// It cannot be split here either, for example in a tunnel of an unknown kind.
     pub fn in_tunnel(frame: &'a [u8], offload: Offload, tag: Option<Tag>) -> Option<Result<Self, Refused>> {
         let split = offload.segmented?;
         is_of_inner(frame, offload.partial, split.kind).then(|| Self::new(frame, offload, tag))
     }
 
-    /// How many frames it is: at least 1, at most [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS). Constant time.
+    /// Number of frames: at least 1, at most [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS). Constant time.
     #[must_use]
     pub fn count(&self) -> usize {
         match &self.0 {
@@ -77,7 +78,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Bytes of one of them, with its tag. Constant time.
+    /// Length of one of them in bytes, with its tag. Constant time.
     #[must_use]
     pub fn length(&self, index: usize) -> Option<usize> {
         match &self.0 {
@@ -86,8 +87,9 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Replaces what `into` holds by one of them, as it is on the wire: its tag where it was, its checksums filled in. `false`,
-    /// and `into` as it was, if there is no such frame. Copies that frame, and sums it where a checksum was left out.
+    /// Replaces the contents of `into` by one of them, in its form on the wire: with its tag in place, and checksums filled
+    /// in. Returns `false`, with `into` unchanged, if there is no such frame. Copies that frame, and sums it if a checksum
+    /// was missing.
     pub fn write(&self, index: usize, into: &mut Vec<u8>) -> bool {
         match &self.0 {
             Form::Whole { frame, tag, partial } => {

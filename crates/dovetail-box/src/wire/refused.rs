@@ -1,26 +1,25 @@
-//! Why what an interface hands over is no frame.
+//! Errors of frames that an interface delivers.
 
 use std::fmt;
 
-/// Why what an interface hands over cannot be sent on: what it says of the bytes is unknown here, or not so.
+/// Why a delivered frame cannot be forwarded: its metadata is not supported, or does not match the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refused {
-    /// The interface says of the frame what is not known here.
+    /// The metadata is not supported.
     Offload {
         /// `flags` of the header.
         flags: u8,
         /// `gso_type` of the header.
         kind: u8,
     },
-    /// Shorter than two addresses of the link.
+    /// Shorter than two Ethernet addresses.
     Short,
-    /// A checksum would have its place outside of the frame.
+    /// The checksum would lie outside of the frame.
     Checksum,
-    /// To be split, but its headers are not those that the interface says, as those of an unknown tunnel are not, or contradict
-    /// themselves.
+    /// To be split, but its headers do not match the metadata, as in an unknown tunnel, or are inconsistent.
     Headers,
-    /// To be split into parts of no bytes, into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS), or into
-    /// more bytes of headers than that many of 256.
+    /// To be split into parts of zero bytes, into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS), or into more
+    /// bytes of headers than that many of 256.
     Segments,
 }
 

@@ -1,7 +1,7 @@
-//! One long frame as the many that were or will be on the wire.
+//! Splits one long frame into the segments that were or will be on the wire.
 //!
-//! Kernels hand up to 64 KiB of a stream through as one frame: a local sender's, to be split by its interface, or received
-//! segments that were joined. To a policy it would be one packet that takes as long as forty. It is split here as Linux would:
+//! Kernels pass up to 64 KiB of a stream as one frame: from a local sender, to be split by its interface, or received
+//! segments that were joined. A policy would see one packet that takes as long as forty. It is split here as Linux would:
 //!
 //! | field | in segment i of n |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | lengths, checksums | its own |
 //! | outer headers of a tunnel | the same, each its own (`wire::tunnel`) |
 //!
-//! Everything else is the frame's, options included. Where a segment begins and how long it is follows from its number, so one
-//! that a queue refuses is never copied.
+//! Everything else is copied from the frame, including options. Start and length of a segment follow from its index, so a
+//! segment that a queue refuses is never copied.
 
 mod ip;
 
@@ -32,41 +32,41 @@ use crate::functions::{
     transport::{pseudo_header, write_udp},
 };
 
-/// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
-/// parts are a way to make one frame cost as much as tens of thousands.
+/// Maximum number of segments of a frame: 64 KiB by the smallest payload that Linux's TCP sends, 48 bytes, and some.
+/// Smaller parts would let one frame cost as much as tens of thousands.
 pub const MOST_SEGMENTS: usize = 2048;
-/// Bytes of headers in all segments together: 256 each, and where headers are longer fewer segments.
+/// Maximum bytes of headers in all segments together: 256 each; longer headers mean fewer segments.
 const MOST_HEADER_BYTES: usize = MOST_SEGMENTS * 256;
 
 const FIN: u8 = 0x01;
 const PUSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// A frame and where to split it. Reads it, keeps no copy.
+/// A frame and where to split it. Borrows the frame, keeps no copy.
 #[derive(Debug, Clone)]
 pub struct Segments<'a> {
     frame: &'a [u8],
     tag: Option<Tag>,
-    /// What is around the packet, if it is in a tunnel.
+    /// The outer headers, if the packet is in a tunnel.
     outer: Option<Outer>,
     ip: Ip,
-    /// Where TCP's or UDP's header begins.
+    /// Offset of the header of TCP or UDP.
     transport: usize,
-    /// Where the payload begins.
+    /// Offset of the payload.
     payload: usize,
     segmented: Segmented,
-    /// The sum of the pseudo-header but for the length.
+    /// The sum of the pseudo-header without the length.
     pseudo: u64,
 }
 
 impl<'a> Segments<'a> {
-    /// Reads the headers. `frame` is as it was handed over: without `tag`, which every segment gets. What lies behind the IP
-    /// packet's end is in no segment. Time does not grow with the frame's length.
+    /// Parses the headers. `frame` is as delivered: without `tag`, which every segment gets. Bytes after the IP packet's
+    /// end are in no segment. The time does not depend on the frame's length.
     ///
     /// # Errors
-    /// The headers are not those that `segmented` and `partial` say, contradict themselves, belong to a fragment, or to a
-    /// tunnel of an unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`], or to more
-    /// bytes of headers than that many of 256. Packets that are longer than their length field can say ("BIG TCP") are refused.
+    /// The headers do not match `segmented` and `partial`, are inconsistent, or belong to a fragment or to a tunnel of an
+    /// unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`], or to more bytes of
+    /// headers than that many of 256. Packets longer than their length field can express ("BIG TCP") are refused.
     pub fn new(
         frame: &'a [u8],
         partial: Option<Partial>,
@@ -93,7 +93,7 @@ impl<'a> Segments<'a> {
         }
         let bytes = ip.end - transport;
         let pseudo = match partial {
-            // The field holds the sum already, and with the address that it ends at where a routing header names another.
+            // The field holds the sum already, and for the final destination if a routing header names another.
             Some(partial) if (usize::from(partial.start), usize::from(partial.offset)) == (transport, checksum) => {
                 let field = read_u16(frame, transport + checksum).unwrap_or(0);
                 u64::from(field) + u64::from(!(bytes as u16))
@@ -109,21 +109,21 @@ impl<'a> Segments<'a> {
         Ok(split)
     }
 
-    /// How many frames it is: at least 1. Constant time.
+    /// Number of segments: at least 1. Constant time.
     #[must_use]
     pub fn count(&self) -> usize {
         let bytes = self.ip.end - self.payload;
         bytes.div_ceil(usize::from(self.segmented.payload_bytes).max(1)).max(1)
     }
 
-    /// Bytes of a segment's frame, with its tag, or `None` if there is no such segment. Constant time.
+    /// Length of a segment's frame in bytes, with its tag, or `None` if there is no such segment. Constant time.
     #[must_use]
     pub fn length(&self, index: usize) -> Option<usize> {
         Some(tag::bytes(self.tag) + self.payload + self.part(index)?.len())
     }
 
-    /// Replaces what `into` holds by a segment's frame, its checksums filled in. `false`, and `into` as it was, if there is
-    /// no such segment. Copies and sums one segment.
+    /// Replaces the contents of `into` by a segment's frame, its checksums filled in. Returns `false`, with `into`
+    /// unchanged, if there is no such segment. Copies and sums one segment.
     pub fn write(&self, index: usize, into: &mut Vec<u8>) -> bool {
         let (Some(part), Some(headers)) = (self.part(index), self.frame.get(..self.payload)) else { return false };
         if tag::put_back(headers, self.tag, into).is_err() {
@@ -142,7 +142,7 @@ impl<'a> Segments<'a> {
         true
     }
 
-    /// Where in the frame a segment's payload is.
+    /// The range of a segment's payload in the frame.
     fn part(&self, index: usize) -> Option<Range<usize>> {
         let bytes = usize::from(self.segmented.payload_bytes);
         let from = self.payload + index.checked_mul(bytes).filter(|_| index < self.count())?;
@@ -170,13 +170,13 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// Whether what is said of a long frame is about a packet in a tunnel. The kernel, which cannot be told of the tunnel, does not
-/// take such a frame back. Constant time.
+/// Whether the metadata of a long frame is about a packet in a tunnel. The kernel, which cannot be told of the tunnel, does
+/// not accept such a frame back. Constant time.
 pub(crate) fn is_of_inner(frame: &[u8], partial: Option<Partial>, kind: Kind) -> bool {
     Ip::find(frame).is_ok_and(|ip| is_within(frame, &ip, partial, kind))
 }
 
-/// Whether the packet that is split is within this one: it is of another protocol, or what is summed begins further behind.
+/// Whether the packet to split is inside this one: this one has another protocol, or summing starts further back.
 fn is_within(frame: &[u8], ip: &Ip, partial: Option<Partial>, kind: Kind) -> bool {
     let (protocol, transport) = ip.transport(frame);
     let wanted = if kind == Kind::Udp { protocol::UDP } else { protocol::TCP };
@@ -184,7 +184,7 @@ fn is_within(frame: &[u8], ip: &Ip, partial: Option<Partial>, kind: Kind) -> boo
     protocol != wanted || transport.is_some_and(is_behind)
 }
 
-/// The packet that is split, and what is around it.
+/// The packet to split, and its outer headers.
 fn packet(frame: &[u8], partial: Option<Partial>, kind: Kind) -> Result<(Option<Outer>, Ip), Refused> {
     let ip = Ip::find(frame).map_err(|_| Refused::Headers)?;
     if !is_within(frame, &ip, partial, kind) {

@@ -1,18 +1,18 @@
-//! The VLAN tag that the kernel takes off a received frame and hands over beside it.
+//! The VLAN tag that the kernel strips from a received frame and reports beside it.
 //!
-//! Only the outer one: of two tags the inner one stays in the frame.
+//! Only the outer one: if there are two tags, the inner one stays in the frame.
 
 use super::Refused;
 
 /// Bytes of a tag.
 pub const TAG: usize = 4;
 
-/// The two addresses that a tag stands behind.
+/// Length of the two addresses in front of a tag.
 pub(crate) const ADDRESSES: usize = 12;
 /// `TP_STATUS_VLAN_VALID`, `TP_STATUS_VLAN_TPID_VALID`.
 const TAGGED: u32 = 1 << 4;
 const PROTOCOL_KNOWN: u32 = 1 << 6;
-/// What kernels that do not say it mean.
+/// Implied by kernels that do not report it.
 const IEEE_802_1Q: u16 = 0x8100;
 
 /// A VLAN tag.
@@ -25,7 +25,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The tag that a ring's slot tells of by `tp_status`, `tp_vlan_tci` and `tp_vlan_tpid`. Constant time.
+    /// The tag that a ring's slot reports by `tp_status`, `tp_vlan_tci` and `tp_vlan_tpid`. Constant time.
     #[must_use]
     pub fn of_slot(status: u32, control: u16, protocol: u16) -> Option<Self> {
         let protocol = if status & PROTOCOL_KNOWN != 0 { protocol } else { IEEE_802_1Q };
@@ -44,10 +44,10 @@ pub fn bytes(tag: Option<Tag>) -> usize {
     if tag.is_some() { TAG } else { 0 }
 }
 
-/// Replaces what `into` holds by the frame with its tag where it was. One copy of the frame.
+/// Replaces the contents of `into` by the frame with its tag reinserted. Copies the frame once.
 ///
 /// # Errors
-/// The frame is too short to have a tag; then `into` is as it was.
+/// The frame is too short to have a tag; `into` is then unchanged.
 pub fn put_back(frame: &[u8], tag: Option<Tag>, into: &mut Vec<u8>) -> Result<(), Refused> {
     let (addresses, rest) = frame.split_at_checked(ADDRESSES).ok_or(Refused::Short)?;
     into.clear();

@@ -1,4 +1,4 @@
-//! Frames for tests: long ones written byte by byte, and what a library that shares no code finds in them.
+//! Frames for tests: long ones written byte by byte, and checks by a library that shares no code.
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ pub(crate) fn naive_sum(bytes: &[u8]) -> u16 {
     })
 }
 
-/// A frame that is to be split, or is as long as one.
+/// A frame that is to be split, or as long as one.
 #[derive(Debug, Clone)]
 pub(crate) struct Long {
     pub(crate) v6: bool,
@@ -76,13 +76,13 @@ impl Long {
         header
     }
 
-    /// Bytes in front of the payload.
+    /// Bytes before the payload.
     pub(crate) fn header_bytes(&self) -> usize {
         let transport = self.transport_header();
         14 + 4 * self.tags.len() + self.ip_header(transport.len() + self.payload.len()).len() + transport.len()
     }
 
-    /// The frame; the transport's checksum is the sum of the pseudo-header if it is partial, else nonsense.
+    /// The frame; the transport checksum is the sum of the pseudo-header if it is partial, else nonsense.
     pub(crate) fn frame(&self) -> Vec<u8> {
         let mut transport = self.transport_header();
         let length = transport.len() + self.payload.len();
@@ -121,7 +121,7 @@ impl Long {
     }
 }
 
-/// What may be said of a CWR.
+/// Any interpretation of CWR.
 fn any_cwr() -> impl Strategy<Value = Cwr> {
     prop_oneof![Just(Cwr::Unsaid), Just(Cwr::InFirst), Just(Cwr::InAll)]
 }
@@ -136,7 +136,7 @@ pub(crate) fn long() -> impl Strategy<Value = Long> {
         (0usize..=10, 0usize..=10),
         (prop_oneof![any::<u16>(), Just(0xffff)], prop_oneof![any::<u32>(), Just(u32::MAX - 5)], any::<u8>()),
         payload.prop_flat_map(|length| {
-            // Few bytes repeated: the large ones would take long to make up.
+            // Few bytes repeated: large payloads would take long to generate.
             prop::collection::vec(any::<u8>(), 61).prop_map(move |some| some.into_iter().cycle().take(length).collect())
         }),
         1u16..3000,
@@ -160,7 +160,7 @@ pub(crate) fn long() -> impl Strategy<Value = Long> {
         })
 }
 
-/// Bytes that are packets, damaged ones and others.
+/// Bytes that are packets, corrupted packets, and others.
 pub(crate) fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let damage = prop::collection::vec((0usize..120, any::<u8>()), 0..4);
     let frame = prop_oneof![long().prop_map(|long| long.frame()), tunnel::in_tunnel().prop_map(|made| made.frame())];
@@ -171,7 +171,7 @@ pub(crate) fn hostile() -> impl Strategy<Value = Vec<u8>> {
                     *place = byte;
                 }
             }
-            // Cuts are worth most within the headers.
+            // Truncation is most useful within the headers.
             let length = if whole { frame.len() } else { cut.index(frame.len().min(150)) };
             frame.truncate(length);
             frame
@@ -179,7 +179,7 @@ pub(crate) fn hostile() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => damaged, 1 => prop::collection::vec(any::<u8>(), 0..100)]
 }
 
-/// Anything that an interface could say, often of the place where the headers are.
+/// Any offload metadata, often near the offsets of the headers.
 pub(crate) fn any_offload() -> impl Strategy<Value = Offload> {
     let near = || prop_oneof![3 => 0u16..120, 1 => any::<u16>()];
     let kind = prop_oneof![Just(Kind::Tcp4), Just(Kind::Tcp6), Just(Kind::Udp)];
@@ -192,7 +192,7 @@ pub(crate) fn any_offload() -> impl Strategy<Value = Offload> {
         .prop_map(|(partial, segmented)| Offload { partial, segmented })
 }
 
-/// Every checksum of a frame is what the other library computes.
+/// Asserts that every checksum of a frame matches the other library's.
 pub(crate) fn assert_checksums(frame: &[u8]) {
     let sliced = SlicedPacket::from_ethernet(frame).expect("a packet as it should be");
     let net = sliced.net.expect("IP");
@@ -227,7 +227,7 @@ pub(crate) fn assert_checksums(frame: &[u8]) {
         }
         other => panic!("no such transport here: {other:?}"),
     };
-    // Zero has two forms in this arithmetic, and all but UDP take either.
+    // Zero has two representations in this arithmetic, and all but UDP accept either.
     let is_udp = matches!(transport, TransportSlice::Udp(_));
     let form = |checksum: u16| if is_udp { checksum } else { checksum % 0xffff };
     assert_eq!(form(got), form(wanted), "of the transport");

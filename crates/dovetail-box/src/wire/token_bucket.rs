@@ -1,31 +1,31 @@
-//! How often something may be done: so many times at once, and so often in the long run.
+//! A rate limit: a burst at once, and a rate in the long run.
 //!
-//! RFC 4443, 2.4 (f) recommends a token bucket for errors of ICMP, since programs that trace a route send several packets at
-//! once, and a limit that spaces answers would keep all but the first of them from being answered.
+//! RFC 4443, 2.4 (f) recommends a token bucket for ICMP errors, since traceroute programs send several packets at once, and
+//! a limit that spaces answers would answer only the first of them.
 
 use dovetail_sched::Nanos;
 
-/// A bucket of tokens that fills with time. Time is the caller's.
+/// A bucket of tokens that fills over time. The caller provides the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
-    /// How long a token takes to come.
+    /// Interval between tokens.
     every: Nanos,
-    /// As many as there is room for, in the time that they take to come.
+    /// Capacity, as the time that it takes to fill.
     depth: Nanos,
-    /// How much there is, likewise.
+    /// Fill level, likewise.
     filled: Nanos,
     at: Nanos,
 }
 
 impl TokenBucket {
-    /// A full one: `burst` tokens, and one more after each `every`, up to that.
+    /// A full bucket of `burst` tokens, refilled with one token per `every` up to that.
     #[must_use]
     pub fn new(every: Nanos, burst: u32) -> Self {
         let depth = Nanos(every.0.saturating_mul(burst.into()));
         Self { every, depth, filled: depth, at: Nanos::ZERO }
     }
 
-    /// Whether there is a token. A time before the last one counts as that one. Constant time.
+    /// Whether there is a token. A time before the last one counts as the last one. Constant time.
     pub fn refill_and_check(&mut self, now: Nanos) -> bool {
         let passed = now.0.saturating_sub(self.at.0);
         self.at = self.at.max(now);
@@ -33,7 +33,7 @@ impl TokenBucket {
         self.filled >= self.every
     }
 
-    /// Takes a token; `false` where there is none. Constant time.
+    /// Takes a token; returns `false` if there is none. Constant time.
     pub fn take(&mut self, now: Nanos) -> bool {
         let has_any = self.refill_and_check(now);
         if has_any {
@@ -49,8 +49,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Between any two instants there are no more than the burst and what has come meanwhile, and never fewer than a
-        /// bucket has that is counted token by token.
+        /// Between any two instants it grants at most the burst and the refill in between, and never less than a bucket
+        /// counted token by token.
         #[test]
         fn no_more_than_a_burst_and_what_has_come(
             every in 1u64..1000,
@@ -62,7 +62,7 @@ mod tests {
             let (mut naive, mut rest, mut before) = (u64::from(burst), 0, 0);
             for pause in pauses {
                 now += pause;
-                // The naive one has whole tokens and what has come of the next.
+                // The naive bucket has whole tokens and a fraction of the next.
                 rest += now - before;
                 before = now;
                 while rest >= every && naive < u64::from(burst) {

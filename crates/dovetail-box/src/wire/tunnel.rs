@@ -1,8 +1,8 @@
-//! What lies around a packet in a tunnel, where a long frame is one.
+//! Outer headers of GSO/GRO frames that carry a tunnelled packet.
 //!
 //! Linux joins a stream's packets within GRE, IP in IP, VXLAN or Geneve as it does outside of them, and a sender on the same
-//! machine leaves them unsplit. What an interface then says of the frame is about the inner packet, and there is no way to say it
-//! of a tunnel: a kernel does not take such a frame back. Split here, every segment gets the outer headers too:
+//! machine leaves them unsplit. The offload metadata of such a frame describes the inner packet, and has no way to describe a
+//! tunnel: a kernel does not accept such a frame back. When it is split here, every segment gets the outer headers too:
 //!
 //! | around the packet | found by | own to each segment |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | VXLAN (RFC 7348) | UDP to 4789 or Linux's 8472 | UDP's length and checksum, if it has one |
 //! | Geneve (RFC 8926) | UDP to 6081 | the same |
 //!
-//! There is one tunnel: around two, Linux joins nothing.
+//! There is only one tunnel: within two, Linux joins nothing.
 
 use super::Refused;
 use crate::functions::{
@@ -26,7 +26,7 @@ const TYPE_ETHERNET: u16 = 0x6558;
 
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const GENEVE_PORT: u16 = 6081;
-/// VXLAN's header, and Geneve's without options.
+/// Length of VXLAN's header, and of Geneve's without options.
 const HEADER: usize = 8;
 
 /// The outer headers. All of them are in front of what is split.
@@ -45,10 +45,10 @@ enum By {
 }
 
 impl Outer {
-    /// Steps into a tunnel: what is around the inner packet, and that packet. Constant time.
+    /// Enters a tunnel: the outer headers and the inner packet. Constant time.
     ///
     /// # Errors
-    /// It is no tunnel that is known here, a fragment, or not all of it is the inner packet.
+    /// It is not a known tunnel, it is a fragment, or the inner packet does not fill it.
     pub(super) fn find(frame: &[u8], ip: Ip) -> Result<(Self, Ip), Refused> {
         Self::read(frame, ip).filter(|(_, inner)| inner.end == ip.end).ok_or(Refused::Headers)
     }
@@ -66,9 +66,9 @@ impl Outer {
         Some((Self { ip, by }, inner))
     }
 
-    /// Fills in what is own to one segment, that of this number, whose inner packet is as it is to be. Its frame is `shift`
-    /// bytes longer in front than the one that these headers were found in. Grows with the bytes, where there is an outer
-    /// checksum.
+    /// Fills in the outer fields that are specific to the segment of this index, whose inner packet is complete. Its
+    /// headers are shifted by `shift` bytes relative to the frame in which they were found. Linear in the bytes if there is
+    /// an outer checksum.
     pub(super) fn write(&self, segment: &mut [u8], index: usize, shift: usize) {
         let ip = self.ip.in_segment(shift, segment.len());
         match self.by {
@@ -94,12 +94,12 @@ impl Outer {
     }
 }
 
-/// The IP packet that begins there, of this type.
+/// The IP packet of this EtherType that begins at `at`.
 fn packet(frame: &[u8], at: usize, kind: u16) -> Option<Ip> {
     Ip::begins(frame, at, kind).ok()
 }
 
-/// The IP packet of a tunnel that says what it carries: a packet, or a frame of one.
+/// The inner IP packet of a tunnel that states its content: a packet, or a frame that holds one.
 fn carried(frame: &[u8], at: usize, kind: u16) -> Option<Ip> {
     if kind == TYPE_ETHERNET { Ip::find_from(frame, at).ok() } else { packet(frame, at, kind) }
 }
@@ -108,7 +108,7 @@ fn within_gre(frame: &[u8], at: usize) -> Option<(By, Ip)> {
     const CHECKSUM: u16 = 0x8000;
     const KEY: u16 = 0x2000;
     let flags = read_u16(frame, at)?;
-    // Version 0. Sequence numbers would be those of packets that are not there any more.
+    // Version 0. Sequence numbers would belong to packets that no longer exist.
     if flags & !(CHECKSUM | KEY) != 0 {
         return None;
     }
@@ -122,7 +122,7 @@ fn within_udp(frame: &[u8], at: usize, end: usize) -> Option<(By, Ip)> {
     let body = at + UDP;
     let first = read_u16(frame, body)?;
     let inner = match port {
-        // Beside those of group policies, flags say that what follows is something else.
+        // Flags other than those of group policies mean that the content is something else.
         _ if VXLAN_PORTS.contains(&port) => {
             const ITS_NETWORK: u16 = 0x0800;
             const OF_POLICIES: u16 = 0x8048;

@@ -1,6 +1,6 @@
-//! The admin port of a box in a lab: what it tells is what was sent, and changes need the token.
+//! The admin port of a box in a lab: it reports what was sent, and changes need the token.
 //!
-//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs root and iproute2; skipped, with the reason, if one is missing.
 
 use std::{
     io::{Read, Write},
@@ -38,7 +38,7 @@ const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"20Mbps\"\n\
                         [[class]]\nname = \"vpn\"\nports = [4500]\nweight = 2\nfunctions = [\"ipsec\"]\neffect = \"discard\"\n\
                         [[class]]\nname = \"web\"\nports = [4600]\nfunctions = [\"monitoring\"]\n";
 
-/// A box with its port, which is where the box was started: not in the namespace that the box enters.
+/// A box with its admin port, which is in the namespace where the box was started, not in the one that it enters.
 struct Boxed {
     at: SocketAddr,
     control: Control,
@@ -82,7 +82,7 @@ impl Boxed {
         serde_json::from_str(&self.get("/status.json").body).unwrap()
     }
 
-    /// The JSON, once it is as wanted.
+    /// The JSON, once it satisfies the condition.
     fn status_when(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
@@ -105,7 +105,7 @@ impl Boxed {
 /// The last is what a box that does not run ends with.
 type Opened = (SocketAddr, Control, JoinHandle<Result<(), LiveError>>, Sender<()>);
 
-/// Opens a box and its port as a program does, and perhaps runs it.
+/// Opens a box and its port like a program, and optionally runs it.
 fn open(
     config: Config,
     has_token: bool,
@@ -136,14 +136,14 @@ fn none(_: &Control) -> Option<Reload> {
     None
 }
 
-/// What was answered.
+/// The response.
 struct Answer {
     status: u16,
     head: String,
     body: String,
 }
 
-/// Asks once. `headers` are lines with their ends.
+/// Sends one request. `headers` are lines with their line ends.
 fn ask(at: SocketAddr, method: &str, path: &str, headers: &str, body: &str) -> Answer {
     let host = if headers.contains("Host:") { String::new() } else { format!("Host: {at}\r\n") };
     let mut stream = connect(at);
@@ -151,7 +151,7 @@ fn ask(at: SocketAddr, method: &str, path: &str, headers: &str, body: &str) -> A
     let head =
         format!("{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
-    // One that is refused for its head may be closed before.
+    // The connection of a request rejected for its head may be closed before.
     let _ = stream.write_all(body.as_bytes());
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -171,12 +171,12 @@ fn bearer(token: &str) -> String {
     format!("Authorization: Bearer {token}\r\n")
 }
 
-/// Sends datagrams from the inside to ports on the outside, where nobody listens, and where nobody has to.
+/// Sends datagrams from the inside to ports on the outside, where nothing listens, and nothing has to.
 fn send(lab: &Lab, ports: &[(u16, usize)], times: usize) {
     let from = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
     for time in 0..times {
         for &(port, bytes) in ports {
-            // That nobody listens is no matter.
+            // It does not matter that nothing listens.
             while from.send_to(&vec![0; bytes], (FAR, port)).is_err() {}
         }
         if time % 8 == 0 {
@@ -185,7 +185,7 @@ fn send(lab: &Lab, ports: &[(u16, usize)], times: usize) {
     }
 }
 
-/// The same for as long as it lives, and so that the link is always busy.
+/// The same until dropped, and so that the link is always busy.
 struct Stream {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -228,7 +228,7 @@ fn scrape(boxed: &Boxed) -> Scrape {
 fn what_is_told_is_what_was_sent() {
     const TIMES: u64 = 1_500;
     let Some(lab) = lab("told") else { return };
-    // A link that takes all, and one that does not.
+    // A link that takes everything, and one that does not.
     for rate in ["2Gbps", "20Mbps"] {
         let is_told = (0..5).any(|_| are_told(&lab, rate, TIMES));
         if !is_told {
@@ -237,7 +237,7 @@ fn what_is_told_is_what_was_sent() {
     }
 }
 
-/// Sends so many packets of two classes through a box, and compares; whether that can be judged.
+/// Sends this many packets of two classes through a box, and compares; returns whether the result can be judged.
 fn are_told(lab: &Lab, rate: &str, times: u64) -> bool {
     let boxed = Boxed::start(lab, &SETTINGS.replace("20Mbps", rate), false, none);
     let before = scrape(&boxed);
@@ -250,7 +250,7 @@ fn are_told(lab: &Lab, rate: &str, times: u64) -> bool {
     let json = boxed.status_when("what has been told", |json| {
         json["classes"][1]["sent_packets"] == boxed.control.status().classes[1].1.sent
     });
-    // What was scraped a moment ago is scraped again.
+    // A scrape returns the same as one a moment ago.
     thread::sleep(Duration::from_millis(600));
     let after = scrape(&boxed);
     let status = boxed.stop();
@@ -273,7 +273,7 @@ fn are_told(lab: &Lab, rate: &str, times: u64) -> bool {
         assert_eq!(value(&format!("arrived_packets_total{label}")), Some(times as f64));
         assert_eq!(value(&format!("sent_bytes_total{label}")), Some((counters.sent * frame) as f64));
         assert_eq!(value(&format!("latency_seconds_count{label}")), Some(counters.sent as f64));
-        // Each packet's time in the box goes to something, to the nanosecond; those that lost their places waited too.
+        // All of a packet's time in the box is attributed, to the nanosecond, including the waiting time of evicted packets.
         let (waited, class) = (&status.waited, at as u16);
         let causes = || (0..3).map(Cause::Class).chain([Cause::Stalled, Cause::Held, Cause::Late]);
         let spent: u128 = causes()
@@ -331,7 +331,7 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let page = include_str!("../../../../docs/middlebox-admin.md");
     let (_, metrics) = page.split_once("## Metrics").unwrap();
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
-    // A tunnel that leads in has metrics and fields of its own.
+    // An inbound tunnel has its own metrics and fields.
     let key = KeyFile::new(&"0123456789".repeat(4));
     let settings = format!(
         "{SETTINGS}[[tunnel]]\nname = \"back\"\ndirection = \"in\"\nspi = 300\nsource = \"198.51.100.1\"\n\
@@ -355,7 +355,7 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     boxed.stop();
 }
 
-/// All keys of a value, of what is in it too.
+/// All keys of a value, including nested ones.
 fn keys(value: &Value) -> Vec<String> {
     match value {
         Value::Object(fields) => {
@@ -462,7 +462,7 @@ fn answers_are_for_this_port_s_own_page_only() {
 fn who_is_slow_or_wrong_does_not_hold_up_others() {
     let Some(lab) = lab("slow") else { return };
     let boxed = Boxed::start(&lab, SETTINGS, true, none);
-    // Half a header, half a body, an answer that is not read, and guesses at the token.
+    // Half a header, half a body, a response that is not read, and guesses at the token.
     let half = |text: String| {
         let mut stream = connect(boxed.at);
         stream.write_all(text.as_bytes()).unwrap();
@@ -494,7 +494,7 @@ fn a_box_that_does_not_run_is_said_not_to() {
     assert_eq!((answer.status, &*answer.body), (503, "The box is not running yet.\n"));
     assert_eq!(ask(at, "GET", "/status.json", "", "").status, 200);
     assert_eq!(ask(at, "GET", "/metrics", "", "").status, 200);
-    // One that waits for the box is in the way of further changes, and of nothing else.
+    // A change that waits for the box blocks further changes, and nothing else.
     let mut waits = connect(at);
     let body = "drfq";
     let post =
@@ -532,7 +532,7 @@ fn the_port_ends_with_its_owner() {
     assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "it is closed");
 }
 
-/// Tells the page a token.
+/// Enters a token on the page.
 fn use_token(token: &str) -> String {
     format!("document.querySelector('#token').value = '{token}'; document.querySelector('#use-token').click()")
 }
@@ -540,11 +540,11 @@ fn use_token(token: &str) -> String {
 #[test]
 fn the_page_shows_what_happens_fits_a_phone_and_retunes() {
     let screenshots = std::env::var_os("DOVETAIL_SCREENSHOTS");
-    // In pictures the lab has the name that it has elsewhere.
+    // Screenshots show the lab under its usual name.
     let lab = if screenshots.is_some() { Lab::up(&LabSpec::default()).ok() } else { lab("page") };
     let Some(lab) = lab else { return };
     let Some(mut browser) = Browser::open() else { return };
-    // Work that is seen.
+    // Visible activity.
     let settings = SETTINGS.replace("drfq", "tradeoff:alpha=0.9").replace("weight = 2", "weight = 2\ncost = 20");
     let boxed = Boxed::start(&lab, &format!("{settings}[cpu]\nshare = 0.05\n"), true, none);
     let _stream = Stream::start(&lab);
@@ -560,7 +560,7 @@ fn the_page_shows_what_happens_fits_a_phone_and_retunes() {
             if name == "light" {
                 browser.run(&use_token(TOKEN));
             }
-            // What there is to see takes a while.
+            // It takes a while until there is something to see.
             thread::sleep(Duration::from_secs(if name == "light" { 40 } else { 2 }));
             std::fs::write(std::path::Path::new(folder).join(format!("{name}.png")), browser.screenshot()).unwrap();
         }
@@ -568,7 +568,7 @@ fn the_page_shows_what_happens_fits_a_phone_and_retunes() {
         assert_eq!(browser.text(fits), "true", "{name}: {}", browser.text("document.scrollingElement.scrollWidth"));
         let loaded = "performance.getEntriesByType('resource').filter((entry) => !entry.name.endsWith('.json')).length";
         assert_eq!(browser.text(loaded), "0", "{name}: the page loads nothing");
-        // The longest labels that there are, in one go with their drawing: the page draws anew each second.
+        // The longest possible labels, set in one step with drawing: the page redraws each second.
         browser.wait_for("samples.length > 0");
         for latency_ms in [0.018, 0.18, 18.0, 180.0, 1_800.0, 18_000.0] {
             let outside = format!(

@@ -1,5 +1,5 @@
-//! Senders learn what became of packets that a box does not forward: their kernel tells the program, and no more answers come
-//! than are permitted.
+//! Senders learn what happened to packets that a box does not forward: their kernel tells the program, and no more errors
+//! are sent than permitted.
 
 use std::{
     io::ErrorKind,
@@ -26,7 +26,7 @@ use crate::{
 const NEXT: &str = "02:00:00:00:00:22";
 const STATIONS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x33], [2, 0, 0, 0, 0, 0x44]];
 
-/// A box that forwards all there is, by one route.
+/// A box that forwards everything, by one route.
 fn settings(io: &str, prefix: &str) -> String {
     format!(
         "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n\
@@ -42,7 +42,7 @@ fn closed(test: &str) -> Option<Lab> {
     Some(lab)
 }
 
-/// What a program on the inside is told that connects to a host outside where nobody listens.
+/// The error that a program on the inside gets when it connects to a host outside where nothing listens.
 fn told(lab: &Lab, hops: u8) -> ErrorKind {
     let inside = lab.namespace(Place::Inside);
     inside.set("ipv4/ip_default_ttl", &hops.to_string()).unwrap();
@@ -50,7 +50,7 @@ fn told(lab: &Lab, hops: u8) -> ErrorKind {
     inside.within(|| TcpStream::connect_timeout(&to, PATIENCE).map(drop)).unwrap_err().kind()
 }
 
-/// The kernel of the inside takes the box's answers for a router's; with one hop more, packets arrive.
+/// The inside kernel accepts the box's errors as a router's; with one hop more, packets arrive.
 fn programs_are_told(io: &str) {
     let Some(lab) = closed("told") else { return };
     let running = Running::start(&lab, &settings(io, "0.0.0.0/0"));
@@ -60,7 +60,7 @@ fn programs_are_told(io: &str) {
     assert!(hop_limit.sent > 0 && no_route.sent == 0, "{hop_limit:?} {no_route:?}");
     let running = Running::start(&lab, &settings(io, "203.0.113.0/24"));
     assert_eq!(told(&lab, 64), ErrorKind::NetworkUnreachable);
-    // The kernel's own packets to groups may end here too, for their hop limit of 1 (RFC 3810, 5); no sender is told of them.
+    // The kernel's own multicast packets may be dropped here too, for their hop limit of 1 (RFC 3810, 5); no sender is told.
     let status = running.stop();
     let [_, (_, hop_limit), (_, no_route)] = status.answers.by_kind();
     let counted = status.classes[0].1;
@@ -68,7 +68,7 @@ fn programs_are_told(io: &str) {
     assert!(no_route.sent > 0 && counted.no_route >= no_route.sent, "{no_route:?} {counted:?}");
 }
 
-/// What the sender of a frame is told; asks again where a machine that kept the box from running has lost it.
+/// The error to the sender of a frame; retries if a machine that kept the box from running has lost it.
 fn answer(host: &mut Raw, frame: &[u8]) -> Vec<u8> {
     let asked = Instant::now();
     loop {
@@ -128,7 +128,7 @@ fn the_packet_is_quoted_as_it_was_sent(io: &str) {
         assert_eq!(ip.header().destination(), ends[0]);
         assert_eq!(message.payload(), &v6[18..]);
         assert!(message.is_checksum_valid(ip.header().source(), ip.header().destination()));
-        // Errors are not answered, also where they end here themselves.
+        // Errors are not answered, even if they are dropped here themselves.
         let mut error = told.clone();
         error[25] = 1;
         let before = running.control.status().classes[0].1.dropped();
@@ -152,7 +152,7 @@ fn a_flood_has_few_answers(io: &str) {
     let running = Running::start(&lab, &settings(io, "203.0.113.0/24"));
     let frames: Vec<_> =
         (0..Raw::BATCH).map(|number| datagram::frame(Place::Inside, (number % 7) as u16, number as u64, 200)).collect();
-    // On a machine that is busy with other things some arrive one by one, and have time for an answer each.
+    // On a busy machine some arrive one by one, with time for an error each.
     while running.control.status().answers.by_kind().iter().all(|(_, answers)| answers.limited == 0) {
         assert!(started.elapsed() < PATIENCE, "{:?}", running.control.status());
         for _ in 0..20 {
@@ -161,16 +161,16 @@ fn a_flood_has_few_answers(io: &str) {
         thread::sleep(Duration::from_millis(50));
     }
     let counted = running.stop();
-    // 50 at once, and one each millisecond.
+    // A burst of 50, then one per millisecond.
     let most = 51 + started.elapsed().as_millis() as u64;
     let answers = counted.answers.by_kind().map(|(kind, answers)| (kind, answers.sent, answers.limited));
     let [("too_long", 0, 0), ("hop_limit", 0, 0), ("no_route", sent, limited)] = answers else { panic!("{answers:?}") };
     assert!((1..=most).contains(&sent) && limited > 0, "{sent} of {most}, and {limited}");
-    // What hosts send to groups is dropped as well, and no answer to it is thought of.
+    // Multicast packets are dropped as well, and never answered.
     assert!(sent + limited <= counted.classes[0].1.no_route, "{counted:?}");
 }
 
-/// What is encrypted is longer than what a host sent, and that host is told how much it may send.
+/// An encrypted packet is longer than the host's, and the host is told how much it may send.
 fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
     let Some(lab) = closed("fits") else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -188,10 +188,10 @@ fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
         let source = inside.within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
         source.connect((FAR, 4500)).unwrap();
         let (asked, knows) = (Instant::now(), format!("-n {} route get {FAR}", inside.name()));
-        // Of 1,500 bytes a tunnel takes 57 (RFC 4303, RFC 4106): header, SPI, number, IV, trailer and check.
+        // Of 1,500 bytes a tunnel takes 57 (RFC 4303, RFC 4106): header, SPI, sequence number, IV, trailer and ICV.
         while !String::from_utf8(tool("ip", &knows).unwrap()).unwrap().contains("mtu 1443") {
             assert!(asked.elapsed() < PATIENCE, "{:?}", running.control.status());
-            // It fits the host's own link. Once it is known how much fits, the system may refuse it.
+            // It fits the host's own link. Once the path MTU is known, the system may reject it.
             let _ = source.send(&[7; 1440]);
             thread::sleep(Duration::from_millis(50));
         }
@@ -201,7 +201,7 @@ fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
     }
 }
 
-/// Forwarding has given the frame the next station's addresses by then: its sender is told all the same, and of what they sent.
+/// By then forwarding has rewritten the frame's Ethernet addresses: the error still goes to its sender, quoting what they sent.
 fn what_is_too_long_is_told_of_behind_forwarding(io: &str) {
     let Some(lab) = closed("long") else { return };
     tool("ip", &format!("-n {} link set outside mtu 800", lab.namespace(Place::Box).name())).unwrap();

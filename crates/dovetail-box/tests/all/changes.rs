@@ -1,4 +1,4 @@
-//! Configurations that change under traffic.
+//! Configuration changes under traffic.
 
 use std::{
     env, thread,
@@ -14,15 +14,15 @@ use crate::{
     traffic::{Stream, both_ways},
 };
 
-/// How often a run may be disturbed by a machine that keeps the box from running.
+/// Maximum number of runs disturbed by a machine that keeps the box from running.
 const TRIES: usize = 6;
 
 fn class(name: &str, ports: &str, function: &str) -> String {
     format!("[[class]]\nname = \"{name}\"\nports = [{ports}]\nfunctions = [\"{function}\"]\neffect = \"discard\"\n")
 }
 
-/// Settings one after the other, each with room for what arrives in the 25 ms for which a box may be kept from running; their
-/// classes take the traffic's flows (ports 10000 to 10006) apart in different ways.
+/// Successive settings, each with room for what arrives in the 25 ms for which a box may be kept from running; their
+/// classes split the traffic's flows (ports 10000 to 10006) in different ways.
 fn settings() -> Vec<String> {
     let head =
         |policy: &str, queues: &str| format!("policy = \"{policy}\"\n[link]\nrate = \"1Gbps\"\n[queues]\n{queues}\n");
@@ -30,7 +30,7 @@ fn settings() -> Vec<String> {
     let (first, second) = (class("first", low, "monitoring"), class("second", high, "ipsec"));
     vec![
         head("drfq", "") + &first + &second,
-        // The other way round, renamed, one less, none, one with other ports.
+        // In reverse order, renamed, one fewer, none, one with other ports.
         head("drfq", "") + &second + &first,
         head("drfq", "") + &class("third", low, "redundancy") + &second,
         head("tradeoff:alpha=0.9", "") + &second,
@@ -60,7 +60,7 @@ fn change_under_traffic(name: &str, io: &str, workers: usize) {
             for (at, next) in settings.iter().enumerate() {
                 running.control.reload(config(&lab, next)).unwrap();
                 changes += 1;
-                // Every other one follows at once, while packets of two policies before are there.
+                // Every other change follows at once, while packets of two earlier policies are still queued.
                 if (at + round) % 2 == 0 {
                     traffic.iter().for_each(|traffic| traffic.send_on(40));
                 }
@@ -81,7 +81,7 @@ fn change_under_traffic(name: &str, io: &str, workers: usize) {
             assert_eq!(record.duplicated(), 0);
         }
         assert_eq!(status.workers.len(), workers);
-        // Counters of classes that went are gone, so a run in which a queue may have been full is none.
+        // Counters of removed classes are lost, so a run in which a queue may have been full does not count.
         if is_judged(&status) && full == 0 {
             for record in &records {
                 assert_eq!((record.lost(), record.reordered()), (0, 0));
@@ -99,7 +99,7 @@ fn churn_costs_no_memory() {
     let time = Duration::from_secs(if is_long { 60 } else { 4 });
     let changing = |at: usize| {
         let settings = settings();
-        // As many flows as come within a second, twice.
+        // As many flows as arrive within a second, twice.
         settings[at % settings.len()].replace("[queues]\n", "[queues]\nflows = 4096\ntimeout = \"1s\"\n")
     };
     let mut running = Process::start(&lab, &changing(0), true);
@@ -120,7 +120,7 @@ fn churn_costs_no_memory() {
         }
         round += 1;
         running.reload(&lab, &changing(round));
-        // Time to work on what came.
+        // Time to process what arrived.
         thread::sleep(Duration::from_millis(30));
         if round == 20 {
             warm = Some(running.resident_kb());
@@ -130,7 +130,7 @@ fn churn_costs_no_memory() {
     running.signal(Signal::TERM);
     assert!(running.wait().success());
     println!("{round} rounds of 2,000 flows and a change: {warm} kB after 20, {end} kB at the end");
-    // Queues, tables and buffers have their size by then.
+    // Queues, tables and buffers have reached their size by then.
     assert!(end < warm + warm / 4, "{warm} kB after 20 rounds, {end} kB after {round}");
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration is said with its line, its key and what to do.
+//! Errors of a configuration are reported with line, key and remedy.
 
 use dovetail_box::config::Config;
 
@@ -77,7 +77,7 @@ fn errors_say_where_and_what_to_do() {
     assert!(amiss.is_empty(), "{amiss:#?}");
 }
 
-/// A key that others can read, too.
+/// A key file that other users can read.
 #[cfg(unix)]
 fn with_mode(digits: &str, mode: u32) -> KeyFile {
     let file = KeyFile::new(digits);
@@ -111,6 +111,9 @@ fn what_is_wrong_with_tunnels_and_routes_is_said() {
     assert_eq!(config.classes[0].tunnel.as_ref().map(|tunnel| tunnel.association.spi), Some(256));
     assert_eq!(config.routes.unwrap().counts(), (2, 1));
     assert!(!Config::parse(&whole).unwrap().describe().contains(&digits[..6]));
+    let warnings = |text: &str| Config::parse(text).unwrap().warnings();
+    assert!(warnings(&whole)[0].starts_with("class vpn encrypts by ports"));
+    assert!(warnings(&whole.replace("ports = [1]", "prefixes = [\"10.0.0.0/8\"]")).is_empty());
     for (text, expected) in [
         (whole.replace("closed", "open"), "line 5: box.on_failure: what class \"vpn\" encrypts"),
         (whole.replace(file, ""), "ipsec.sequence_file: name a file"),
@@ -156,7 +159,7 @@ fn what_is_wrong_with_a_tunnel_that_leads_in_is_said() {
              destination = \"192.0.2.1\"\nkey_file = \"{key}\"\nprefixes = [\"10.8.0.0/16\", \"2001:db8::/32\"]\n"
         )
     };
-    // It writes no numbers down, and what the bridge carries on is encrypted.
+    // It records no numbers, and what the bridge forwards meanwhile is encrypted.
     let whole = format!("{BOX}{}", tunnel("back", &key));
     let said = Config::parse(&whole).unwrap().describe();
     let wanted = "back, from 192.0.2.2 to 192.0.2.1, SPI 0x100; what arrives outside is decrypted, and must come from \
@@ -175,7 +178,7 @@ fn what_is_wrong_with_a_tunnel_that_leads_in_is_said() {
         let error = wrong(&text);
         assert!(error.contains(expected) && !error.contains(&digits[..6]), "{expected}: {error}");
     }
-    // What leads out is found by its key's name, not by number and destination.
+    // Outbound tunnels are identified by the fingerprint of the key, not by number and destination.
     let out = |text: &str| text.replace("\"in\"", "\"out\"").replace("prefixes", "#");
     let closed = whole.clone() + &out(&tunnel("two", &other)) + "[ipsec]\nsequence_file = \"numbers\"\n";
     assert!(Config::parse(&closed).is_ok());

@@ -30,7 +30,7 @@ fn kill(settings: &str) {
     running.signal(Signal::KILL);
     go_on(&traffic, 500);
     assert!(!running.wait().success());
-    // And so it does when the next one takes over, and ends as it should.
+    // The same when the next box takes over, and ends normally.
     let mut next = Process::start(&lab, settings, true);
     next.passes(500);
     next.signal(Signal::TERM);
@@ -84,7 +84,7 @@ fn a_box_that_fails_closed_stops_traffic(io: &str) {
     go_on(&traffic, 500);
     running.signal(Signal::KILL);
     running.wait();
-    // What it sent last may still be on its way, so this is counted a little later.
+    // The last packets may still be in flight, so they are counted a little later.
     traffic.iter().for_each(|traffic| traffic.send_on(100));
     let heard = traffic.each_ref().map(Stream::heard);
     traffic.iter().for_each(|traffic| traffic.send_on(100));
@@ -94,13 +94,17 @@ fn a_box_that_fails_closed_stops_traffic(io: &str) {
     }
 }
 
-/// The effective capabilities of each thread but the first, which is the test harness's and no box has.
-fn capabilities(process: u32) -> Vec<u64> {
+/// The effective capabilities of each thread but the first, which is the test harness's and no box has, those that a program
+/// which it runs could have, and whether such a program may have any.
+fn capabilities(process: u32) -> Vec<(u64, u64, bool)> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     let tasks = tasks.filter(|task| task.file_name().to_str() != Some(&process.to_string()));
     let of_task = |status: String| {
-        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
-        u64::from_str_radix(line.trim(), 16).unwrap()
+        let number = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        };
+        (number("CapEff:"), number("CapBnd:"), number("NoNewPrivs:") == 0)
     };
     tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok()).map(of_task).collect()
 }
@@ -110,12 +114,12 @@ fn a_box_that_runs_may_do_nothing_any_more(io: &str) {
     let running = Process::start(&lab, &(io.to_owned() + TWO_WORKERS), false);
     let asked = Instant::now();
     let mut seen = capabilities(running.id());
-    while seen.iter().any(|&of_thread| of_thread != 0) {
+    while seen.iter().any(|&of_thread| of_thread != (0, 0, false)) {
         assert!(asked.elapsed() < PATIENCE, "threads' capabilities: {seen:x?}");
         thread::sleep(std::time::Duration::from_millis(10));
         seen = capabilities(running.id());
     }
-    println!("{} threads, none of which has a capability", seen.len());
+    println!("{} threads, none of which has a capability or can gain one", seen.len());
     assert!(seen.len() >= 4, "the loop, its workers, and who heeds signals");
     let traffic = both_ways(&lab);
     go_on(&traffic, 200);

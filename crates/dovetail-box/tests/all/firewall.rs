@@ -1,6 +1,6 @@
-//! What is said to nftables is what it understands, and what it says is so.
+//! The generated nftables ruleset is valid, and its comments are true.
 //!
-//! Needs nft, and for the rules' effect root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs nft, and for the rules' effect root and iproute2; skipped, with the reason, if one is missing.
 
 use std::{
     io::Write,
@@ -11,7 +11,7 @@ use dovetail_box::config::Config;
 
 const BOX: &str = "[box]\ninside = \"eth1\"\noutside = \"eth2\"\npolicy = \"drfq\"\n[link]\nrate = \"200Mbps\"\n";
 
-/// What `nft` says to a file: nothing, if it is content. `None` where there is none that works.
+/// The messages of `nft` about a file: empty if it is valid. `None` if there is no working `nft`.
 fn nft(arguments: &[&str], text: &str) -> Option<Result<(), String>> {
     let mut command = Command::new("nft");
     command.args(arguments).args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -30,7 +30,7 @@ fn nft(arguments: &[&str], text: &str) -> Option<Result<(), String>> {
 
 #[test]
 fn nft_understands_it() {
-    // A user may not even try, and a kernel may have no nftables.
+    // A user may not even try, and a kernel may lack nftables.
     match nft(&["-c"], "table inet try { }\n") {
         None => return,
         Some(Err(wrong)) => return dovetail_skip::skipped(format!("nft -c: {wrong}")),
@@ -56,7 +56,7 @@ fn names_that_mean_something_else_there_are_refused() {
     }
 }
 
-/// What the tables say of hooks is so: while a box runs its frames pass egress, and the bridge's rules are not theirs.
+/// The comments on hooks are true: while a box runs its frames pass egress, and the bridge's rules do not apply to them.
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[test]
 fn frames_of_a_box_pass_egress_and_not_the_bridges_rules() {
@@ -79,18 +79,18 @@ fn frames_of_a_box_pass_egress_and_not_the_bridges_rules() {
     let running = Running::start(&lab, settings);
     let traffic = frames(&lab, Place::Inside, 3, 200);
     traffic.go_on(200);
-    // The bridge lets nothing through, which is nothing to the box.
+    // The bridge drops everything, which does not affect the box.
     let shut = tables.replacen("policy accept;\n\t\tiifname", "policy drop;\n\t\tiifname", 1);
     assert!(shut != tables && load(&shut) == Some(Ok(())));
     traffic.go_on(200);
-    // Neither does the interface outside, which is.
+    // The interface outside drops everything, which does.
     let outside = tables.replacen("policy accept;", "policy drop;", 1);
     assert!(outside != tables && load(&outside) == Some(Ok(())));
     traffic.send_on(100);
     let heard = traffic.heard();
     traffic.send_on(200);
     assert_eq!(traffic.heard(), heard, "egress drops them");
-    // Without a box the bridge is ruled as it says.
+    // Without a box, the rules for the bridge apply.
     assert_eq!(load(&shut), Some(Ok(())));
     traffic.go_on(200);
     drop(running.stop());

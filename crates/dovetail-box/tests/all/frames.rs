@@ -1,4 +1,4 @@
-//! Every kind of frame comes out as it went in, both ways.
+//! Every kind of frame leaves as it arrived, in both directions.
 
 use std::{
     collections::HashMap,
@@ -15,13 +15,13 @@ use crate::{
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"10Gbps\"\n";
-/// What sources' addresses begin with here.
+/// Prefix of the sources' addresses here.
 const STATION: [u8; 4] = [0x02, 0x66, 0x66, 0x66];
-/// How often a run may be disturbed by a machine that keeps the box from running.
+/// Maximum number of runs disturbed by a machine that keeps the box from running.
 const TRIES: usize = 5;
 
-/// A frame to an address, with this behind the addresses, filled up to a length with bytes of its own. Its number is in its
-/// source's address.
+/// A frame to an address, with these bytes after the addresses, padded to a length with its own bytes. Its number is in its
+/// source address.
 fn frame(number: u16, to: [u8; 6], head: &[u8], bytes: usize) -> Vec<u8> {
     let mut frame = to.to_vec();
     frame.extend(STATION);
@@ -38,17 +38,17 @@ fn kinds() -> Vec<Vec<u8>> {
     const ALL: [u8; 6] = [0xff; 6];
     let mut heads: Vec<(Vec<u8>, Vec<usize>)> = Vec::new();
     let lengths = vec![60, 61, 64, 255, 1001, 1514];
-    // Unknown ones, ARP, LLDP, a length (802.3), IP with nonsense behind it.
+    // Unknown types, ARP, LLDP, a length (802.3), IP followed by nonsense.
     for kind in [0x9000_u16, 0x88b5, 0x0806, 0x88cc, 0x8847, 0x0040, 0x0800, 0x86dd, 0xffff] {
         heads.push((kind.to_be_bytes().to_vec(), lengths.clone()));
     }
-    // The shortest, and each length modulo what copies are made of.
+    // The shortest, and each length modulo the unit of copies.
     heads.push((vec![0x90, 0], (14..=79).chain(1450..=1514).collect()));
     // Every priority, droppable or not; no VLAN, and the first and last. The kernel drops tagged frames of under 20 bytes.
     for control in (0..16).map(|priority: u16| priority << 12).chain([0x0001, 0x0fff, 0xffff]) {
         let [a, b] = control.to_be_bytes();
         heads.push((vec![0x81, 0, a, b, 0x88, 0xb5], vec![20, 60, 999, 1514, 1518]));
-        // A packet socket lets a provider's tag count as part of the packet.
+        // A packet socket counts a provider's tag as part of the packet.
         heads.push((vec![0x88, 0xa8, a, b, 0x88, 0xb5], vec![20, 60, 999, 1514]));
         for outer in [0x81, 0x88] {
             let kind = if outer == 0x81 { 0 } else { 0xa8 };
@@ -66,7 +66,7 @@ fn kinds() -> Vec<Vec<u8>> {
     frames
 }
 
-/// What of these frames arrives on the other side, by their numbers.
+/// The numbers of these frames that arrive on the other side.
 fn carried(lab: &Lab, from: Place, frames: &[Vec<u8>], all: bool) -> HashMap<u16, Vec<Vec<u8>>> {
     /// Few enough for the queues.
     const AT_ONCE: usize = 32;
@@ -124,14 +124,14 @@ fn every_kind_of_frame_passes_bit_identical(io: &str) {
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
 
-/// The numbers of those that the bridge, or the box, carries of groups near those that stay on a link, tagged and untagged.
+/// The numbers of frames to groups near the link-local ones that the bridge, or the box, forwards, tagged and untagged.
 fn groups_carried(lab: &Lab, from: Place) -> Vec<u16> {
     let group = |number: u16| {
         let tag: &[u8] = if number >= 32 { &[0x81, 0, 0, 5, 0x88, 0xcc] } else { &[0x88, 0xcc] };
         frame(number, [0x01, 0x80, 0xc2, 0, 0, number as u8 % 32], tag, 60)
     };
     let mut frames: Vec<_> = (0..64).map(group).collect();
-    // Of the same beginning, and others.
+    // With the same prefix, and others.
     frames.push(frame(64, [0x01, 0x80, 0xc2, 0, 1, 1], &[0x88, 0xcc], 60));
     frames.push(frame(65, [0x01, 0x80, 0xc2, 1, 0, 1], &[0x88, 0xcc], 60));
     frames.push(frame(66, [0x02, 0x80, 0xc2, 0, 0, 1], &[0x88, 0xcc], 60));
@@ -144,7 +144,7 @@ fn what_a_bridge_keeps_from_other_links_the_box_does_too(io: &str) {
     let Some(lab) = lab("groups") else { return };
     let sides = [Place::Inside, Place::Outside];
     let by_bridge = sides.map(|from| groups_carried(&lab, from));
-    // Of the sixteen, those of the spanning tree.
+    // Of the sixteen, only those of the spanning tree.
     let expected: Vec<u16> = (0..=66).filter(|number| !(1..16).contains(&(number % 32)) || *number >= 64).collect();
     assert_eq!(by_bridge, [expected.clone(), expected]);
     for _ in 0..TRIES {
@@ -159,7 +159,7 @@ fn what_a_bridge_keeps_from_other_links_the_box_does_too(io: &str) {
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
 
-/// A bridge before the box takes tags off the frames that it forwards, and its port has them beside the frames.
+/// A bridge in front of the box strips tags from frames that it forwards, and its port reports them beside the frames.
 fn tags_beside_frames_stay(io: &str) {
     let Some(lab) = lab("beside") else { return };
     let name = lab.namespace(Place::Inside).name();
@@ -175,7 +175,7 @@ fn tags_beside_frames_stay(io: &str) {
     ] {
         tool("ip", &format!("-n {name} {words}")).unwrap();
     }
-    // The first ones find out when both bridges forward.
+    // The first frames show when both bridges forward.
     let is_tagged = |frame: &Vec<u8>| frame[12..14] == [0x81, 0] && frame.len() < 1000;
     let frames: Vec<_> = kinds().into_iter().filter(is_tagged).collect();
     let asked = Instant::now();
@@ -190,7 +190,7 @@ fn tags_beside_frames_stay(io: &str) {
         if !is_judged(&status) {
             continue;
         }
-        // A bridge carries less than a wire, and not always as it came: the box, just that.
+        // A bridge forwards less than a wire, and not always unchanged: the box forwards the same as it.
         let tagged = by_box.values().flatten().filter(|frame| frame[12..14] == [0x81, 0]).count();
         println!("{} frames passed a bridge and the box, {tagged} of them tagged", by_box.len());
         assert!(tagged > 50 && by_box == by_bridge, "{} by the bridge", by_bridge.len());

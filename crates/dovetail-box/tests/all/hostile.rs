@@ -1,4 +1,4 @@
-//! Whatever arrives, the loop goes on: traffic passes afterwards, and nonsense is counted.
+//! Whatever arrives, the loop continues: traffic passes afterwards, and malformed frames are counted.
 
 use dovetail_box::{
     functions,
@@ -34,17 +34,17 @@ impl Dice {
     }
 }
 
-/// An Ethernet header of a stranger's, for what is not from [`datagram`].
+/// An Ethernet header from another source, for frames not made by [`datagram`].
 fn ethernet(kind: u16) -> Vec<u8> {
     let mut frame = vec![2, 0x55, 0, 0, 0, 1, 2, 0x55, 0, 0, 0, 2];
     frame.extend(kind.to_be_bytes());
     frame
 }
 
-/// Another frame than the ones that are sent otherwise, whose class has functions.
+/// A frame unlike the others, whose class has functions.
 fn packet(dice: &mut Dice, bytes: usize) -> Vec<u8> {
     let mut frame = datagram::frame(Place::Inside, 1, 0, bytes);
-    // Its port decides the class.
+    // Its port selects the class.
     frame[36..38].copy_from_slice(&9_u16.to_be_bytes());
     let from = datagram::LEAST;
     let length = frame.len();
@@ -52,7 +52,7 @@ fn packet(dice: &mut Dice, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Headers with some bits turned.
+/// Headers with some bits flipped.
 fn fuzzed(dice: &mut Dice) -> Vec<u8> {
     let bytes = 60 + dice.below(1455);
     let mut frame = packet(dice, bytes);
@@ -63,7 +63,7 @@ fn fuzzed(dice: &mut Dice) -> Vec<u8> {
     frame
 }
 
-/// IPv4 and IPv6 that end before they say they do, or within a header.
+/// IPv4 and IPv6 packets shorter than they claim, or truncated within a header.
 fn truncated(dice: &mut Dice) -> Vec<u8> {
     let mut frame = if dice.below(2) == 0 { packet(dice, 200) } else { chained(dice) };
     frame.truncate(14 + dice.below(frame.len() - 13));
@@ -78,7 +78,7 @@ fn fragment(dice: &mut Dice) -> Vec<u8> {
     frame
 }
 
-/// IPv6 with extension headers of any kind and length.
+/// IPv6 with extension headers of any type and length.
 fn chained(dice: &mut Dice) -> Vec<u8> {
     const KINDS: [u8; 10] = [0, 43, 44, 51, 60, 135, 139, 50, 17, 59];
     let mut frame = ethernet(0x86dd);
@@ -95,8 +95,8 @@ fn chained(dice: &mut Dice) -> Vec<u8> {
     frame
 }
 
-/// A long frame that is to be split, and what the kernel is told of it. The kernel looks whether protocol and place of the
-/// checksum fit; lengths, headers and the size of the parts need not be so.
+/// A long frame that is to be split, and its offload header. The kernel checks that protocol and checksum offset match;
+/// lengths, headers and segment size may be wrong.
 fn to_split(dice: &mut Dice) -> ([u8; 10], Vec<u8>) {
     const TCP: u8 = 6;
     let kind = SPLIT[dice.below(SPLIT.len())];
@@ -121,7 +121,7 @@ fn to_split(dice: &mut Dice) -> ([u8; 10], Vec<u8>) {
         frame[usize::from(start) + 12] = 0x50;
     }
     if dice.below(4) == 0 {
-        // Another length than it has.
+        // A wrong length.
         let length = dice.bytes(2);
         frame[16..18].copy_from_slice(&length);
     }
@@ -140,7 +140,7 @@ fn header(kind: u8, size: u16, start: u16, offset: u16) -> [u8; 10] {
     header
 }
 
-/// Sends a frame; what the kernel refuses no one receives.
+/// Sends a frame; one that the kernel rejects is not received.
 fn offer(source: &Raw, header: [u8; 10], frame: &[u8]) -> usize {
     source.send_with(&header, frame).unwrap_or(0)
 }
@@ -149,7 +149,7 @@ fn nonsense_stops_no_function(io: &str) {
     let Some(lab) = lab("hostile") else { return };
     let mut nonsense = 0;
     for entry in functions::REGISTRY {
-        // Frames that were changed cannot be split afterwards, and a configuration that has both is refused.
+        // Frames that were changed cannot be split afterwards, and a configuration with both is rejected.
         for (segments, effect) in [("split", "apply"), ("whole", "discard")] {
             let name = entry.name;
             let settings = format!(

@@ -1,4 +1,4 @@
-//! Packets of a stream in a tunnel that an interface has joined arrive one by one, as they were sent.
+//! Packets of a stream in a tunnel that an interface has joined arrive one by one, as sent.
 
 use std::{
     thread,
@@ -14,15 +14,15 @@ use crate::{
     traffic::PATIENCE,
 };
 
-/// What the sender's address begins with here.
+/// Prefix of the sender's address here.
 const STATION: [u8; 6] = [0x02, 0x55, 0, 0, 0, 1];
-/// Few enough that one frame may hold all.
+/// Few enough that one frame may hold all of them.
 const PACKETS: usize = 20;
 const PAYLOAD_BYTES: usize = 1000;
-/// How often a run may be disturbed by a machine that keeps the box from running.
+/// Maximum number of runs disturbed by a machine that keeps the box from running.
 const TRIES: usize = 5;
 
-/// A packet of a stream within GRE with a key, whose checksums are all filled in.
+/// A packet of a stream within GRE with a key, with all checksums filled in.
 fn packet(number: usize) -> Vec<u8> {
     const GRE: [u8; 8] = [0x20, 0, 0x08, 0, 0, 0, 0, 42];
     let mut inner = GRE.to_vec();
@@ -48,12 +48,12 @@ fn packet(number: usize) -> Vec<u8> {
     frame
 }
 
-/// Has a port join what arrives there within 20 ms.
+/// Makes a port join what arrives there within 20 ms.
 fn join(lab: &Lab, side: Place, port: &str) -> Result<(), NetnsError> {
     let within = |place, words: &[&str]| {
         run("ip", &[&["netns", "exec", lab.namespace(place).name()][..], words].concat()).map(drop)
     };
-    // A veth hands frames on unjoined if its other end could have sent them long.
+    // A veth passes frames on unjoined if its other end could have sent them as long frames.
     within(side, &["ethtool", "-K", HOST_INTERFACE, "tso", "off"])?;
     within(Place::Box, &["ethtool", "-K", port, "gro", "on"])?;
     let path = format!("/sys/class/net/{port}");
@@ -61,7 +61,7 @@ fn join(lab: &Lab, side: Place, port: &str) -> Result<(), NetnsError> {
     within(Place::Box, &["sh", "-c", &wait])
 }
 
-/// What of the packets arrives on the other side.
+/// The packets that arrive on the other side.
 fn carried(lab: &Lab, from: Place, packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let to = if from == Place::Inside { Place::Outside } else { Place::Inside };
     let (source, mut target) = (lab.raw(from).unwrap(), lab.raw(to).unwrap());

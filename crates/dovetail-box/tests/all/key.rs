@@ -4,12 +4,12 @@ use std::{fmt, io::Write};
 
 use tempfile::NamedTempFile;
 
-/// A file that only its owner can read, and that goes with this. Shown as its path.
+/// A file that only its owner can read, removed on drop. Displayed as its path.
 pub struct KeyFile(NamedTempFile);
 
 impl KeyFile {
     pub fn new(digits: &str) -> Self {
-        // Such a file is made for its owner alone.
+        // Such a file is created for its owner only.
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(digits.as_bytes()).unwrap();
         Self(file)

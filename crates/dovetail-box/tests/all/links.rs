@@ -1,4 +1,4 @@
-//! Links that go down and come up again, and links of which one is narrower.
+//! Links that go down and come up again, and links with a smaller MTU.
 
 use std::{
     net::UdpSocket,
@@ -33,7 +33,7 @@ fn the_box_goes_on_after_a_link_was_down(io: &str) {
         traffic.iter().for_each(|traffic| traffic.send_on(200));
         ip(&lab, Place::Box, &format!("link set {port} up"));
         go_on(&traffic, 500);
-        // By the box, not by the bridge.
+        // Forwarded by the box, not by the bridge.
         let before = running.control.status();
         running.until(|status| (0..2).all(|side| status.ports[side].sent > before.ports[side].sent + 500));
     }
@@ -51,7 +51,7 @@ fn udp_learns_how_much_fits_a_narrower_link(io: &str) {
     learns(&lab, running);
 }
 
-/// Of an MTU that has changed just now packet sockets know at once; AF_XDP's pass what the interface takes.
+/// Packet sockets notice a changed MTU at once; AF_XDP sockets pass what the interface accepts.
 #[test]
 fn a_link_may_become_narrower_while_the_box_runs() {
     let Some(lab) = lab("mtulate") else { return };
@@ -64,13 +64,13 @@ fn a_link_may_become_narrower_while_the_box_runs() {
 fn learns(lab: &Lab, running: Running) {
     let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
     target.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    // Linux sets DF until it has learnt what fits, and fragments then.
+    // Linux sets DF until it has learnt the path MTU, and fragments then.
     let source = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
     source.connect((FAR, 4500)).unwrap();
     let (asked, mut bytes, mut sent) = (Instant::now(), [0; 2000], 0);
     loop {
         assert!(asked.elapsed() < PATIENCE, "nothing arrives");
-        // The answer to an earlier one may be this one's error.
+        // The error of this one may be the response to an earlier one.
         let _ = source.send(&[7; 1400]);
         sent += 1;
         if target.recv(&mut bytes).is_ok_and(|got| got == 1400) {
@@ -98,12 +98,13 @@ fn a_box_ends_with_its_interface_and_says_which(io: &str) {
     assert!(matches!(&wrong, LiveError::Gone { interface } if interface == "outside"), "{wrong}");
 }
 
-/// By packet sockets: a veth whose end here is narrower lets only long frames of a stream in, and for AF_XDP makes none.
+/// With packet sockets only: a veth with a smaller MTU at this end accepts only long frames of a stream, and with AF_XDP
+/// produces none.
 #[test]
 fn tcp_adapts_to_a_narrower_link() {
     let Some(lab) = lab("mtutcp") else { return };
     ip(&lab, Place::Box, "link set outside mtu 1300");
-    // A packet that the far host sent again alone would be too long for its own link for ever.
+    // A packet that the far host retransmits alone would always be too long for its own link.
     ip(&lab, Place::Outside, "route change 10.77.0.0/24 dev eth0 mtu 1300 advmss 1460");
     let running = Running::start(&lab, SETTINGS);
     echo(&lab, 1_000_000);
@@ -133,8 +134,9 @@ fn where_functions_lengthen_packets_tcp_sends_shorter_ones(io: &str) {
     let Some(lab) = lab("mss") else { return };
     let plain = io.to_owned() + SETTINGS;
     let grown = format!("{io}{SETTINGS}[[class]]\nname = \"vpn\"\nports = [4500]\nfunctions = [\"ipsec\"]\n");
-    for is_grown in [false, true] {
-        let running = Running::start(&lab, if is_grown { &grown } else { &plain });
+    let as_they_came = format!("{grown}effect = \"discard\"\n");
+    for (settings, is_grown) in [(&plain, false), (&as_they_came, false), (&grown, true)] {
+        let running = Running::start(&lab, settings);
         let mut sides = [Place::Inside, Place::Outside].map(|side| lab.raw(side).unwrap());
         echo(&lab, 1_000_000);
         let seen = sides.each_mut().map(mss);

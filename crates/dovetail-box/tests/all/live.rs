@@ -1,6 +1,6 @@
 //! The box between the namespaces of a lab: everything arrives, once, in order and intact, whatever happens to the box.
 //!
-//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs root and iproute2; skipped, with the reason, if one is missing.
 
 use std::{
     io,
@@ -27,8 +27,7 @@ use crate::traffic::{PATIENCE, echo};
 
 pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-/// Makes each of these functions a test for every way in which frames come in and go out: they take the line of `[box]` that
-/// asks for it.
+/// Makes each of these functions a test for every I/O method: they take the line of `[box]` that selects it.
 macro_rules! by_each_io {
     ($($test:ident),+) => {
         mod by_packet_sockets {
@@ -50,7 +49,7 @@ macro_rules! by_each_io {
 }
 pub(crate) use by_each_io;
 
-/// Whether this kernel has what AF_XDP needs; says so if not.
+/// Whether this kernel supports AF_XDP; reports it if not.
 #[cfg(feature = "af-xdp")]
 pub fn has_af_xdp() -> bool {
     let functions = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
@@ -62,7 +61,7 @@ pub fn has_af_xdp() -> bool {
     has
 }
 
-/// A lab of this process and test, whose hosts know each other's addresses, or nothing where there can be none.
+/// A lab of this process and test, whose hosts know each other's addresses, or `None` if there cannot be one.
 pub fn lab(test: &str) -> Option<Lab> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("dvb{}n{}{test}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -79,15 +78,15 @@ pub fn lab(test: &str) -> Option<Lab> {
     }
 }
 
-/// While it resolves an address, Linux queues only so many packets for it, and later sends them beside newer ones: without
-/// any box some are lost or late.
+/// While it resolves an address, Linux queues only a few packets for it, and later sends them among newer ones: even
+/// without a box some are lost or late.
 fn introduce(lab: &Lab) {
     let discard = (FAR, 9).into();
     let refused = lab.namespace(Place::Inside).within(|| TcpStream::connect_timeout(&discard, PATIENCE));
     assert_eq!(refused.map(drop).map_err(|wrong| wrong.kind()), Err(io::ErrorKind::ConnectionRefused));
 }
 
-/// A box that runs in a lab.
+/// A running box in a lab.
 pub(super) struct Running {
     pub control: Control,
     spawned: Spawned,
@@ -101,7 +100,7 @@ impl Running {
         running
     }
 
-    /// Waits for a status; a machine that is busy may take its time.
+    /// Waits for a status; a busy machine may take its time.
     pub fn until(&self, is_so: impl Fn(&Status) -> bool) -> Status {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
@@ -129,7 +128,7 @@ pub fn config(lab: &Lab, text: &str) -> Config {
     Config::parse(&settings(lab, text)).unwrap()
 }
 
-/// Numbered datagrams from the inside to the outside for as long as it lives, one every 100 µs.
+/// Numbered datagrams from the inside to the outside until dropped, one every 100 µs.
 pub(crate) struct Stream {
     is_over: Arc<AtomicBool>,
     sender: JoinHandle<io::Result<u64>>,
@@ -145,7 +144,7 @@ impl Stream {
         let is_over = Arc::new(AtomicBool::new(false));
         let to = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, port))).unwrap();
         to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-        // A receiver that is kept from running is to lose nothing itself.
+        // A receiver that is kept from running must not lose packets itself.
         rustix::net::sockopt::set_socket_recv_buffer_size_force(&to, 1 << 24).unwrap();
         let receiver = thread::spawn({
             let is_over = is_over.clone();
@@ -181,7 +180,7 @@ impl Stream {
         Self { is_over, sender, receiver }
     }
 
-    /// How many were sent, and which arrived.
+    /// The number sent, and the numbers that arrived.
     pub(crate) fn end(self) -> (u64, Vec<u64>) {
         self.is_over.store(true, Ordering::Relaxed);
         (self.sender.join().unwrap().unwrap(), self.receiver.join().unwrap().unwrap())
@@ -227,7 +226,7 @@ fn start_reload_retune_and_stop_cost_no_packet(io: &str) {
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
 
-/// Work that counts a millisecond each, of two workers: twice as much of it as there is time.
+/// Work of a nominal millisecond per packet, for two workers: twice as much as there is time for.
 fn two_workers_work_at_once(io: &str) {
     let Some(lab) = lab("two") else { return };
     let settings = "policy = \"drfq\"\n[cpu]\nworkers = 2\n[link]\nrate = \"1Gbps\"\n[[class]]\nname = \"slow\"\n\

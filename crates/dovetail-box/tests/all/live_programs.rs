@@ -1,6 +1,6 @@
-//! Programs in a running box: one that never ends, one that is replaced under a stream, and two of unlike costs.
+//! Programs in a running box: one that does not terminate, one that is replaced under a stream, and two of different costs.
 //!
-//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+//! Needs root and iproute2; skipped, with the reason, if one is missing.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -8,7 +8,7 @@ use dovetail_box::live::{ClassCounters, Status};
 
 use crate::live::{Running, Stream, config, is_judged, lab};
 
-/// A program of this module's text: frames are at 1024, and `$frame` is where `dv_process` has one.
+/// A program with this text: frames are at 1024, and `$frame` is the address that `dv_process` gets.
 fn write(folder: &Path, name: &str, globals: &str, body: &str) {
     let text = format!(
         r#"(module
@@ -27,7 +27,7 @@ fn with_programs(folder: &Path, settings: &str) -> String {
 }
 
 const UNTOUCHED: &str = "(i64.const 0)";
-/// Never ends for UDP to port 4501, read in the other order: well-formed frames to others, by which it is measured, pass.
+/// Does not terminate for UDP to port 4501, read in reverse order; the well-formed frames used for measuring it pass.
 const ENDLESS: &str =
     "(if (i32.eq (i32.load16_u offset=36 (local.get $frame)) (i32.const 0x9511)) (then (loop (br 0)))) (i64.const 0)";
 const TWO_CLASSES: &str = "policy = \"drfq\"\n[link]\nrate = \"100Mbps\"\n[[class]]\nname = \"good\"\nports = [4500]\n\
@@ -69,7 +69,7 @@ fn a_program_that_never_ends_costs_no_other_flow_a_packet() {
     too_busy();
 }
 
-/// Where what arrived does not go on with the next number: the number that should be there, and the one that is.
+/// The first gap in what arrived: the number expected, and the one found.
 fn odd(arrived: &[u64], sent: u64) -> Vec<(u64, u64)> {
     let mut expected = 0;
     let mut odd = Vec::new();
@@ -91,8 +91,8 @@ fn too_busy() {
     dovetail_skip::skipped("the machine is too busy: the box was kept from running five times");
 }
 
-/// Writes its version and how many packets it saw, up to 255, over the upper bytes of a datagram's number, and that there
-/// is no checksum.
+/// Writes its version and its packet count, up to 255, over the upper bytes of a datagram's number, and clears the
+/// checksum.
 fn stamping(version: u8) -> String {
     format!(
         "(if (i32.lt_u (global.get $seen) (i32.const 255))
@@ -134,7 +134,7 @@ fn a_program_is_replaced_under_a_stream() {
         if is_judged(&status) {
             let numbers: Vec<_> = arrived.iter().map(|stamped| stamped & 0xffff_ffff_ffff).collect();
             assert_whole(&numbers, sent, &status);
-            // An instance goes on while its file is the same, or is broken: what it saw never becomes less.
+            // An instance is kept while its file is the same, or is broken: its count never decreases.
             let mut stamps: Vec<_> = arrived.iter().map(|stamped| (stamped >> 56, stamped >> 48 & 0xff)).collect();
             stamps.dedup();
             let of_one = |version| (1..=255).map(move |seen| (version, seen));
@@ -177,7 +177,7 @@ fn a_program_is_replaced_at_every_worker() {
             for (sent, arrived) in ended {
                 let numbers: Vec<_> = arrived.iter().map(|stamped| stamped & 0xffff_ffff_ffff).collect();
                 assert_whole(&numbers, sent, &status);
-                // Each worker has an instance of its own, and they count apart; versions follow each other for every flow.
+                // Each worker has its own instance and count; within every flow, versions are in order.
                 let mut versions: Vec<_> = arrived.iter().map(|stamped| stamped >> 56).collect();
                 versions.dedup();
                 assert_eq!(versions, [1, 2, 3, 4, 0]);
@@ -190,13 +190,13 @@ fn a_program_is_replaced_at_every_worker() {
     too_busy();
 }
 
-/// A thousand turns cost some microseconds, and 20 times as much is what counts.
+/// A thousand iterations take some microseconds, and count 20 times as much.
 const UNLIKE: &str = "policy = \"drfq\"\n[link]\nrate = \"20Mbps\"\n[[class]]\nname = \"cheap\"\nports = [4500]\n\
     program = \"cheap\"\ncost = 20\n[[class]]\nname = \"dear\"\nports = [4501]\nprogram = \"dear\"\ncost = 20\n";
 const TURNS: &str = "(local.set $left (i32.const 60000))
     (loop (br_if 0 (local.tee $left (i32.sub (local.get $left) (i32.const 1))))) (i64.const 0)";
 
-/// The larger of the parts of CPU and link that a class had between two statuses.
+/// The dominant share of a class between two statuses.
 fn dominant(from: &Status, to: &Status, class: usize) -> f64 {
     let time = (to.at - from.at).as_f64();
     let part = |of: fn(&ClassCounters) -> f64| (of(&to.classes[class].1) - of(&from.classes[class].1)) / time;

@@ -1,4 +1,4 @@
-//! A link that is long: frames take their time, and nothing is lost on the way.
+//! A link with a long delay: frames arrive after it, and nothing is lost in flight.
 
 use std::{
     io,
@@ -35,7 +35,7 @@ fn a_question_takes_as_long_there_and_back(way: &str) {
             uninterrupted(|| source.recv(&mut bytes))?;
             io::Result::Ok((there, asked.elapsed()))
         };
-        // What a bridge that takes over loses says nothing of the link.
+        // Losses by a bridge that takes over say nothing about the link.
         let answer = answer();
         if !is_judged(&running.control.status()) {
             break;
@@ -47,7 +47,7 @@ fn a_question_takes_as_long_there_and_back(way: &str) {
     running.stop();
 }
 
-/// With a time limit, Linux does not begin a call anew that a signal or a freeze of the machine ended.
+/// With a timeout, Linux does not restart a call that was interrupted by a signal or a freeze of the machine.
 fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -67,7 +67,7 @@ fn what_is_on_its_way_arrives_in_order_whatever_changes(io: &str) {
             running.control.reload(config(&lab, &(io.to_owned() + &SETTINGS.replace("40ms", delay)))).unwrap();
             go_on(&traffic, 300);
         }
-        // What is on its way when it stops has arrived before anything that the bridge forwards.
+        // What is in flight when it stops arrives before anything that the bridge forwards.
         let status = running.stop();
         go_on(&traffic, 300);
         let records = traffic.map(Stream::end);

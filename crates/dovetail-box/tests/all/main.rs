@@ -6,6 +6,7 @@
 //! | `workers` | a CPU of several workers in virtual time |
 //! | `live` | the box as a whole: planned changes, TCP |
 //! | `failing` | killed, hung, without a bridge, without capabilities |
+//! | `standing` | what is under and beside a box |
 //! | `frames` | every kind of frame comes out as it went in |
 //! | `shares` | what transfers over TCP have of CPU and link |
 //! | `wakes` | processors that are not to sleep deeply |
@@ -72,6 +73,8 @@ mod process;
 mod shaper;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod shares;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod standing;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod syn;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -1,4 +1,4 @@
-//! Packets that say by name what is to be done with them.
+//! Packets that select their processing by name.
 
 use std::{
     thread,
@@ -68,7 +68,7 @@ fn each_packet_of_a_flow_names_its_class_and_nonsense_names_none() {
     for frame in &frames {
         assert_eq!(source.send(std::iter::once(&**frame)).unwrap(), 1);
     }
-    // All of them arrive as they were sent, whatever they say.
+    // All of them arrive as sent, whatever their options.
     let (asked, mut heard) = (Instant::now(), Vec::new());
     while heard.len() < frames.len() {
         assert!(asked.elapsed() < PATIENCE, "{} arrived", heard.len());

@@ -1,5 +1,5 @@
-//! A node whose caller's clock is virtual against the simulator's pipeline: every packet starts and ends at the same
-//! instants, under every policy.
+//! Compares a node in virtual time with the simulator's pipeline: every packet starts and ends at the same instants, under
+//! every policy.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use dovetail_sim::{
 };
 use proptest::prelude::*;
 
-/// Gap to the one before, flow, bytes, time on the CPU.
+/// Interarrival time, flow, bytes, CPU time.
 type Job = (u64, u32, u32, u64);
 
 struct Listed {
@@ -84,7 +84,7 @@ fn simulated(policy: &str, arrivals: Vec<Arrival>, places: u32) -> HashMap<u64, 
     seen.0
 }
 
-/// A caller in virtual time that comes `late` after an event is due.
+/// A caller in virtual time that is `late` after an event is due.
 struct Caller<'a> {
     node: Node,
     arrivals: &'a [Arrival],
@@ -105,14 +105,14 @@ impl Caller<'_> {
     }
 }
 
-/// The same through a node. `late`: how long after a wake-up was due the caller comes.
+/// The same through a node. `late`: how long after the due time the caller calls.
 fn through_node(policy: &str, arrivals: &[Arrival], link: Link, room: Room, late: Nanos) -> (Vec<Passage>, Node) {
     let mut caller = Caller { node: Node::new(build(policy), link, room), arrivals, sent: Vec::new() };
     for (handle, arrival) in arrivals.iter().enumerate() {
         while let Some(due) = caller.node.poll_at().filter(|&due| due + late < arrival.at) {
             caller.settle(due + late);
         }
-        // At one instant a choice comes after arrivals.
+        // At the same instant a choice follows arrivals.
         caller.settle(Nanos(arrival.at.0.saturating_sub(1)));
         caller.node.scheduler().set_weight(arrival.flow, weight(arrival.flow));
         let learns = caller.node.scheduler().learning().is_some();
@@ -138,12 +138,12 @@ fn link() -> Link {
     Link { rate: Rate::from_bps(98_765_432.1).unwrap(), overhead_bytes: 24, pace: Pace::Own }
 }
 
-/// Instants of events hardly ever coincide: what comes first then is nobody's promise.
+/// Events hardly ever coincide; their order is then not defined.
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     prop::collection::vec((0u64..400_000, 0u32..5, 40u32..1500, 1u64..300_000), 1..60)
 }
 
-/// Policies that order packets before the CPU only, as a node drives them.
+/// Policies that order packets before the CPU only, as a node needs them.
 fn policies() -> impl Iterator<Item = String> {
     let one_stage = |name: &&str| build(name).later_stages().is_none();
     let names = REGISTRY.iter().map(|entry| entry.name).filter(one_stage).map(str::to_owned);
@@ -164,8 +164,8 @@ proptest! {
         }
     }
 
-    /// Whoever oversleeps by less than the credit loses nothing: the servers' instants are the same, but for arrivals that
-    /// the scheduler heard of before a choice that was due earlier.
+    /// A caller that oversleeps by less than the credit loses nothing: the servers' instants are the same, except for
+    /// arrivals that the scheduler learnt of before a choice that was due earlier.
     #[test]
     fn coming_late_costs_nothing(jobs in jobs(), late in 0u64..CREDIT.0 / 4) {
         let jobs: Vec<Job> = jobs.into_iter().map(|(_, flow, bytes, cpu)| (0, flow, bytes, cpu)).collect();
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// Who offers a packet that passes at once may have done all that the node is going to ask for.
+/// For a packet that passes at once, the caller may do in advance everything that the node is going to request.
 #[test]
 fn what_passes_at_once_is_worked_on_as_it_arrives_and_then_sent() {
     const PACKETS: u64 = 40;

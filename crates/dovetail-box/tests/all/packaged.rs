@@ -1,4 +1,4 @@
-//! What is packaged is what is meant.
+//! The packaged configuration means what it says.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ fn packaged() -> String {
     fs::read_to_string(file).unwrap()
 }
 
-/// Keys with a default have it in the file: without them it means the same.
+/// Keys with a default are in the file with this default: without them it means the same.
 #[test]
 fn the_file_shows_every_default() {
     let whole = packaged();
@@ -25,31 +25,31 @@ fn the_file_shows_every_default() {
     assert_eq!(whole, bare);
 }
 
-/// What is commented out can be had as well, one key at a time.
+/// Commented-out keys are valid as well, one at a time.
 #[test]
 fn every_key_that_is_shown_is_a_key() {
     let whole = packaged();
     let keys: Vec<_> =
         whole.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' ')).collect();
     assert!(keys.len() > 5);
-    // Sections that are not there by default are tried whole.
+    // Sections without defaults are tried as a whole.
     let in_sections = ["listen", "token", "folder", "fuel", "memory", "traps", "quarantined", "program ="];
     let in_sections: Vec<_> = in_sections.iter().chain(GIVEN).collect();
     let alone = |key: &&&str| key.contains('=') && !in_sections.iter().any(|start| key.starts_with(**start));
     for key in keys.iter().filter(alone) {
         let with = whole.replace(&format!("#{key}\n"), &format!("{key}\n"));
-        // The buffer is in time or in packets.
+        // The buffer is given in time or in packets.
         let with = if key.starts_with("buffer_packets") { with.replace("buffer = \"500us\"\n", "") } else { with };
         Config::parse(&with).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
     }
     let admin = whole.replace("#[admin]", "[admin]").replace("#listen", "listen");
     assert!(Config::parse(&admin).unwrap().admin.is_some());
-    // The key is one: what lacks here is its file.
+    // The key is valid: only its file is missing.
     let token = Config::parse(&admin.replace("#token", "token")).unwrap_err().to_string();
     assert!(token.contains("admin.token_file: \"/etc/dovetail/token\" cannot be read"), "{token}");
 }
 
-/// What tunnels and routes begin with.
+/// The headers of tunnels and routes.
 const GIVEN: &[&str] = &[
     "[ipsec]",
     "sequence_file",

@@ -1,4 +1,4 @@
-//! A box as a process of its own, which can be killed and stopped: this test binary, run again.
+//! A box as a separate process, which can be killed and stopped: this test binary, started again.
 
 use std::{
     env, fs,
@@ -25,7 +25,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{live::settings, traffic::PATIENCE};
 
-/// What the environment says: the configuration's file, and whether to tell how much passed.
+/// Environment variables: the configuration's file, and whether to report how much has passed.
 const FILE: &str = "DOVETAIL_BOX_FILE";
 const TELLS: &str = "DOVETAIL_BOX_TELLS";
 /// The test that is run as the program.
@@ -39,7 +39,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts one with these settings, which begin within `[box]`. With `tells`, a thread of its own says how much passed.
+    /// Starts one with these settings, which begin within `[box]`. With `tells`, a thread reports how much has passed.
     pub fn start(lab: &Lab, text: &str, tells: bool) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("dovetail-box-{}-{}.toml", process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -51,7 +51,7 @@ impl Process {
             command.env(TELLS, "1");
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        // Its last words, when it is killed, are of no interest.
+        // Its last output, when it is killed, does not matter.
         let mut child = lab.namespace(Place::Box).within(|| command.spawn()).unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (say, said) = channel();
@@ -61,7 +61,7 @@ impl Process {
         process
     }
 
-    /// Waits until it says these words; what follows them.
+    /// Waits until it prints these words; returns what follows them.
     pub fn hear(&self, words: &str) -> String {
         let asked = Instant::now();
         loop {
@@ -73,7 +73,7 @@ impl Process {
         }
     }
 
-    /// Waits until so many more frames have passed through it.
+    /// Waits until this many more frames have passed through it.
     pub fn passes(&self, more: u64) {
         while self.said.try_recv().is_ok() {}
         let told = || self.hear("passed").parse::<u64>().unwrap();
@@ -81,7 +81,7 @@ impl Process {
         while told() < first + more {}
     }
 
-    /// Has it read other settings.
+    /// Makes it read other settings.
     pub fn reload(&self, lab: &Lab, text: &str) {
         fs::write(&self.file, settings(lab, text)).unwrap();
         self.signal(Signal::HUP);
@@ -99,7 +99,7 @@ impl Process {
         self.child.wait().unwrap()
     }
 
-    /// The kilobytes of memory that it uses.
+    /// Its memory in kilobytes.
     pub fn resident_kb(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -1,4 +1,4 @@
-//! Behind a shaper that paces the box: the rate is used, the shaper drops nothing, flows stay in order.
+//! Behind a shaper with backpressure: the rate is used, the shaper drops nothing, flows stay in order.
 
 use std::{thread, time::Instant};
 
@@ -7,22 +7,22 @@ use dovetail_netns::{NetnsError, tool};
 
 use crate::{
     live::{Running, is_judged, lab},
-    traffic::{PATIENCE, Record},
+    traffic::{PATIENCE, Record, frames},
 };
 
 const RATE_BPS: f64 = 20e6;
 const FLOWS: u16 = 8;
-/// What each frame has.
+/// Overhead of each frame.
 const BYTES: usize = 1200;
-/// So many arrive in a run: some 3 s.
+/// Packets that arrive in a run: some 3 s.
 const ARRIVALS: usize = 6000;
-/// How often a run may be disturbed by a machine that keeps the box from running.
+/// Maximum number of runs disturbed by a machine that keeps the box from running.
 const TRIES: usize = 8;
 
 const SETTINGS: &str =
     "policy = \"drr\"\n[link]\nrate = \"20Mbps\"\npace = \"device\"\n[queues]\npackets_per_flow = 50\n";
 
-/// What a shaper says of itself: a number before a word of its statistics.
+/// A number in front of a word in a shaper's statistics.
 fn told(lab: &Lab, word: &str) -> u64 {
     let shown = format!("-n {} -s qdisc show dev outside", lab.namespace(Place::Box).name());
     let shown = String::from_utf8(tool("tc", &shown).unwrap()).unwrap();
@@ -31,18 +31,18 @@ fn told(lab: &Lab, word: &str) -> u64 {
     words[at + 1].trim_end_matches('b').parse().unwrap_or_else(|_| panic!("'{word}' in {shown}"))
 }
 
-/// Offers half as much again as the shaper lets through until so many have arrived; the rate at which they did, and what was
-/// queued in the shaper now and then, in bytes.
+/// Offers one and a half times the shaper's rate until this many have arrived; returns the rate at which they did, and
+/// samples of the shaper's queue, in bytes.
 fn overload(lab: &Lab) -> (Record, f64, Vec<u64>) {
     let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
     let (mut sent, mut heard, mut queued) = (0_u64, Vec::new(), Vec::new());
     let begun = Instant::now();
-    // The first are those that a full bucket lets through at once.
+    // Excludes the first ones, which a full bucket passes at once.
     const SETTLED: usize = 500;
     while heard.len() < ARRIVALS {
         assert!(begun.elapsed() < PATIENCE, "{} arrived", heard.len());
         let due = begun.elapsed().as_secs_f64() * 1.5 * RATE_BPS / 8.0 / BYTES as f64;
-        // What a sender that did not run misses, it does not make up for.
+        // A sender does not send later what it missed while it did not run.
         if sent + 200 < due as u64 {
             sent = due as u64;
         }
@@ -84,7 +84,7 @@ fn a_shaper_behind_the_box_is_kept_busy_and_drops_nothing() {
             status.classes.iter().map(|(_, class)| class.queue_full).sum::<u64>()
         });
         assert_eq!((record.duplicated(), record.reordered()), (0, 0));
-        // What the bridge forwards finds a shaper that is full.
+        // Frames forwarded by the bridge find a full shaper.
         if !is_judged(&status) {
             continue;
         }
@@ -95,13 +95,35 @@ fn a_shaper_behind_the_box_is_kept_busy_and_drops_nothing() {
         assert!(median_ms <= 2.0, "{queued:?}");
         assert_eq!(status.ports[1].refused, 0, "{status:#?}");
         used.push(rate / RATE_BPS);
-        // A machine that keeps the box from running for some milliseconds costs what the bucket has no room for.
+        // A machine that keeps the box from running for some milliseconds costs whatever exceeds the bucket.
         if (0.97..1.02).contains(&used[used.len() - 1]) {
             return;
         }
     }
     assert!(used.is_empty(), "of the rate was used: {used:.3?}");
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms each time");
+}
+
+#[test]
+fn a_frame_that_a_shaper_drops_stops_no_other() {
+    let Some(lab) = lab("tbfdrop") else { return };
+    let name = lab.namespace(Place::Box).name();
+    // It drops what its bucket can never hold.
+    let shaper = format!("-n {name} qdisc add dev outside root tbf rate 100mbit burst 1000 latency 50ms");
+    if let Err(NetnsError::Refused { said, .. }) = tool("tc", &shaper) {
+        return dovetail_skip::skipped(format_args!("tc qdisc add tbf: {said}"));
+    }
+    let running = Running::start(&lab, "policy = \"drr\"\n[link]\nrate = \"1Gbps\"\n");
+    let traffic = frames(&lab, Place::Inside, 3, 200);
+    traffic.go_on(50);
+    let source = lab.raw(Place::Inside).unwrap();
+    for _ in 0..20 {
+        source.send(std::iter::once(&*datagram::frame(Place::Inside, 3, 0, 1400))).unwrap();
+    }
+    running.until(|status| status.ports[1].refused > 0);
+    traffic.go_on(50);
+    let _ = traffic.end();
+    drop(running.stop());
 }
 
 #[test]
@@ -115,7 +137,7 @@ fn a_box_that_stops_behind_a_shaper_sends_what_is_queued() {
     for _ in 0..TRIES {
         let running = Running::start(&lab, SETTINGS);
         let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
-        // Some 200 ms of the shaper's, which the queues have room for.
+        // Some 200 ms at the shaper's rate, for which the queues have room.
         let sent = 50 * u64::from(FLOWS);
         for number in 0..sent {
             let frame = datagram::frame(Place::Inside, (number % u64::from(FLOWS)) as u16, number, BYTES);

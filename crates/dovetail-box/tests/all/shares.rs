@@ -1,4 +1,4 @@
-//! Transfers over the kernel's TCP have the shares that the policy promises, whatever they need most.
+//! Transfers over the kernel's TCP get the shares that the policy promises, whatever their dominant resource.
 
 use std::{
     io::{Read, Write},
@@ -13,7 +13,7 @@ use dovetail_sched::Nanos;
 use super::live::{FAR, Running, lab};
 
 const LINK_BPS: f64 = 20e6;
-/// Classes: port, and the CPU's time for a packet. A full packet takes 606 µs on the link.
+/// Classes: port, and CPU time per packet. A full packet takes 606 µs on the link.
 const CLASSES: [(u16, &str); 3] = [(5001, "10us"), (5002, "1200us"), (5003, "700us")];
 /// Shares are compared over this time.
 const WINDOW: Nanos = Nanos::from_secs(3);
@@ -37,7 +37,7 @@ fn three_transfers_have_equal_dominant_shares() {
             while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
         });
         let mut stream = lab.namespace(Place::Inside).within(|| TcpStream::connect((FAR, port))).unwrap();
-        // Ends with the lab, which takes the connection away.
+        // Ends with the lab, which cuts the connection.
         stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
         thread::spawn(move || while stream.write_all(&[0; 1 << 16]).is_ok() {});
     }
@@ -62,7 +62,7 @@ fn classes(status: &Status) -> [ClassCounters; 3] {
     [0, 1, 2].map(|at| status.classes.get(at).map(|(_, class)| *class).unwrap_or_default())
 }
 
-/// Each class's share of what it has most of.
+/// Each class's dominant share.
 fn dominant_shares(before: &Status, now: &Status) -> [f64; 3] {
     let time = (now.at - before.at).as_secs_f64();
     let (before, now) = (classes(before), classes(now));

@@ -18,15 +18,15 @@ use crate::{
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n[[class]]\nname = \"vpn\"\nports = [4500]\n\
-                        functions = [\"ipsec\"]\neffect = \"discard\"\n";
-/// Of an MTU of 1,500 bytes.
+                        functions = [\"ipsec\"]\n";
+/// For an MTU of 1,500 bytes.
 const MSS: u16 = 1460;
 const ETHERNET: usize = 14;
 const TRANSPORT: usize = ETHERNET + 20;
 const CHECKSUM: usize = 16;
 const SOURCES_STATION: [u8; 6] = [0x02, 0x55, 0, 0, 0, 1];
 
-/// A SYN with all its checksums, as a library makes it.
+/// A SYN with all checksums, as built by a library.
 fn syn(mss: u16) -> Vec<u8> {
     let options = [TcpOptionElement::MaximumSegmentSize(mss), TcpOptionElement::WindowScale(7)];
     let builder = PacketBuilder::ethernet2(SOURCES_STATION, [0x02, 0x55, 0, 0, 0, 2])
@@ -40,7 +40,7 @@ fn syn(mss: u16) -> Vec<u8> {
     frame
 }
 
-/// The same as a host hands it to an interface that fills in checksums: its field has the pseudo-header's sum.
+/// The same as a host passes it to an interface with checksum offload: its field holds the pseudo-header's sum.
 fn left_to_the_interface(mut frame: Vec<u8>) -> ([u8; Offload::BYTES], Vec<u8>) {
     let bytes = (frame.len() - TRANSPORT) as u32;
     let words = frame[ETHERNET + 12..TRANSPORT].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
@@ -73,7 +73,7 @@ fn arrives(lab: &Lab, from: Place) -> Vec<u8> {
 fn a_syn_is_told_smaller_segments_and_keeps_a_right_checksum(io: &str) {
     let Some(lab) = lab("syn") else { return };
     for from in [Place::Inside, Place::Outside] {
-        // The bridge, should it have been in charge for a moment, forwards the SYN as it was.
+        // If the bridge was in charge for a moment, it forwarded the SYN unchanged.
         let said = (0..5).find_map(|_| {
             let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
             let frame = arrives(&lab, from);

@@ -1,4 +1,4 @@
-//! What goes from one side of a lab to the other.
+//! Traffic from one side of a lab to the other.
 
 use std::{
     io::{Read, Write},
@@ -12,7 +12,7 @@ use dovetail_box::live::lab::{Lab, Place, datagram};
 use crate::live::FAR;
 pub use crate::numbered::{PATIENCE, Record, Stream, go_on, report};
 
-/// Numbered frames of this length, of so many flows in turn, from one side, which is the inside or the outside.
+/// Numbered frames of this length, of this many flows in turn, from the inside or the outside.
 pub fn frames(lab: &Lab, from: Place, flows: u16, bytes: usize) -> Stream {
     let to = if from == Place::Inside { Place::Outside } else { Place::Inside };
     let (source, mut target) = (lab.raw(from).unwrap(), lab.raw(to).unwrap());
@@ -37,7 +37,7 @@ pub fn both_ways(lab: &Lab) -> [Stream; 2] {
     [Place::Inside, Place::Outside].map(|from| frames(lab, from, 7, 200))
 }
 
-/// So many bytes go from the inside to the outside by TCP, and come back as they were.
+/// Sends this many bytes from the inside to the outside by TCP, and expects them back unchanged.
 pub fn echo(lab: &Lab, bytes: usize) {
     let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
     let answers = thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! Packets that are encrypted with a key of the configuration's and routed by its table: the other end has them again, and
-//! none was encrypted under a number that another one had, over reloads and restarts.
+//! Packets that are encrypted with a configured key and routed by the configured table: the other end decrypts them, and no
+//! sequence number is used twice, over reloads and restarts.
 //!
-//! The other end is here: it finds ESP with another parser and decrypts it as RFC 4106 has it.
+//! The other end is implemented here: it finds ESP with another parser and decrypts it according to RFC 4106.
 
 use std::{
     collections::BTreeSet,
@@ -47,7 +47,7 @@ fn settings(folder: &Path, key: &KeyFile, io: &str, workers: usize) -> String {
     )
 }
 
-/// What the other end makes of a frame: the sequence number, and the number of the datagram within.
+/// Decrypts a frame at the other end: the sequence number, and the number of the inner datagram.
 fn open(frame: &[u8]) -> Option<(u32, u64)> {
     let sliced = SlicedPacket::from_ethernet(frame).ok()?;
     let Some(NetSlice::Ipv4(outer)) = &sliced.net else { return None };
@@ -66,13 +66,13 @@ fn open(frame: &[u8]) -> Option<(u32, u64)> {
     let sequence = u32::from_be_bytes(esp[4..8].try_into().unwrap());
     assert_eq!(u64::from_be_bytes(esp[8..16].try_into().unwrap()), u64::from(sequence), "a number is a nonce");
     assert_eq!(inner.last(), Some(&4), "IPv4 within");
-    // The packet within came without its link's header.
+    // The inner packet has no Ethernet header.
     let whole = [&datagram::frame(Place::Inside, 0, 0, 60)[..14], &*inner].concat();
     Some((sequence, datagram::number(&whole).unwrap()))
 }
 
-/// Sends so many from this number on until all have arrived, again where a machine that kept the box from running has lost
-/// some; the sequence numbers that they had.
+/// Sends this many, starting with this number, until all have arrived, repeating what was lost while the machine kept the
+/// box from running; returns their sequence numbers.
 fn pass(source: &Raw, target: &mut Raw, first: u64, count: u64) -> BTreeSet<u32> {
     let (mut sequences, mut lacking) = (BTreeSet::new(), (first..first + count).collect::<BTreeSet<_>>());
     let asked = Instant::now();

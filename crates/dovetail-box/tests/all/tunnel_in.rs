@@ -1,7 +1,7 @@
-//! What the other end of a tunnel encrypts arrives decrypted, once, and nothing else of it does; beside it, packets leave
-//! encrypted.
+//! What the other end of a tunnel encrypts arrives decrypted, once, and nothing else claiming to be from it does;
+//! meanwhile, packets leave encrypted.
 //!
-//! The other end is here, and seals as RFC 4106 has it; where the kernel has ESP, it is the kernel's.
+//! The other end is implemented here and seals according to RFC 4106; if the kernel has ESP, it is also the kernel.
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +32,7 @@ const SPI: u32 = 0x2000;
 const HERE: [u8; 4] = [192, 0, 2, 1];
 const THERE: [u8; 4] = [198, 51, 100, 1];
 
-/// What a box with a tunnel each way has in files: the keys of what comes in and of what goes out, and numbers.
+/// The files of a box with a tunnel in each direction: the inbound and outbound keys, and sequence numbers.
 struct Files {
     incoming: KeyFile,
     outgoing: KeyFile,
@@ -45,7 +45,7 @@ impl Files {
     }
 }
 
-/// The box, for what these conditions of a class hold.
+/// The box, for packets that match these conditions of a class.
 fn settings(files: &Files, io: &str, class: &str) -> String {
     let Files { incoming, outgoing, folder } = files;
     let numbers = folder.path().join("numbers");
@@ -60,7 +60,7 @@ fn settings(files: &Files, io: &str, class: &str) -> String {
     )
 }
 
-/// What the other end makes of a frame.
+/// Decrypts a frame at the other end.
 fn seal(spi: u32, sequence: u32, frame: &[u8]) -> Vec<u8> {
     let bytes: Vec<u8> = (0..40).step_by(2).map(|at| u8::from_str_radix(&KEY[at..at + 2], 16).unwrap()).collect();
     let cipher = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &bytes[..16]).unwrap());
@@ -99,15 +99,15 @@ impl Ends {
         self.sequence
     }
 
-    /// Sends these until all have arrived as they were, again where a machine that kept the box from running has lost some; all
-    /// that was sent.
+    /// Sends these until all have arrived unchanged, repeating what was lost while the machine kept the box from running;
+    /// returns everything that was sent.
     fn pass(&mut self, numbers: std::ops::Range<u64>) -> Vec<Vec<u8>> {
         let (mut lacking, mut sent) = (numbers.collect::<BTreeSet<_>>(), Vec::new());
         let asked = Instant::now();
         while !lacking.is_empty() {
             assert!(asked.elapsed() < PATIENCE, "{} did not arrive", lacking.len());
             let mut sealed: Vec<_> = lacking.iter().map(|&number| seal(SPI, self.next(), &plain(number))).collect();
-            // Out of order, as paths have it.
+            // Out of order, as on multiple paths.
             sealed.chunks_mut(5).for_each(<[_]>::reverse);
             sealed.iter().for_each(|frame| send(&self.there, frame));
             sent.extend(sealed);
@@ -126,7 +126,7 @@ impl Ends {
         sent
     }
 
-    /// Sends a frame until this counts it; it does not arrive.
+    /// Sends a frame until this counter counts it; it must not arrive.
     fn is_counted(&self, running: &Running, frame: &[u8], count: fn(&TunnelCounters) -> u64) {
         let before = count(&running.control.status().tunnels[0].1);
         let asked = Instant::now();
@@ -145,7 +145,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
     let settings = settings(&files, io, "ports = [4500]");
     let running = Running::start(&lab, &settings);
     let mut ends = Ends { there: lab.raw(Place::Outside).unwrap(), here: lab.raw(Place::Inside).unwrap(), sequence: 0 };
-    // Packets leave encrypted meanwhile: none arrives outside as one of these.
+    // Packets leave encrypted meanwhile: none arrives outside unencrypted.
     let traffic = frames(&lab, Place::Inside, 7, 200);
     let sent = ends.pass(0..300);
     running.until(|status| status.classes[0].1.sent > 300);
@@ -161,7 +161,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
     forged[60] ^= 1;
     ends.is_counted(&running, &forged, |counted| counted.authentication);
     let mut short = forged;
-    // It ends within the IV.
+    // Truncated within the IV.
     short[16..18].copy_from_slice(&32u16.to_be_bytes());
     short[24..26].fill(0);
     let header = Ipv4Header::from_slice(&short[14..34]).unwrap().0;
@@ -171,7 +171,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
     spoofed[27] = 78;
     let header = Ipv4Header::from_slice(&spoofed[14..34]).unwrap().0;
     spoofed[24..26].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
-    // Each has a number of its own: the second time it would be a replay.
+    // Each has its own number: otherwise the second would be a replay.
     let asked = Instant::now();
     while running.control.status().tunnels[0].1.not_allowed == 0 {
         assert!(asked.elapsed() < PATIENCE, "{:?}", running.control.status().tunnels);
@@ -179,7 +179,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
         send(&ends.there, &frame);
         thread::sleep(Duration::from_millis(50));
     }
-    // Of a number that no tunnel has, a packet passes as it came; none of those before has arrived.
+    // A packet with an SPI of no tunnel passes unchanged; none of the earlier ones has arrived.
     let strange = seal(SPI + 1, 1, &plain(1002));
     let asked = Instant::now();
     'arrives: loop {
@@ -199,7 +199,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
     assert_eq!((counted.congestion, counted.hop_limit, counted.dummy), (0, 0, 0), "{counted:?}");
 }
 
-/// Whether this kernel has ESP with AES-GCM; says so if not.
+/// Whether this kernel has ESP with AES-GCM; reports it if not.
 fn has_esp(lab: &Lab) -> bool {
     let host = lab.namespace(Place::Outside).name();
     let state = |ends: &str, spi: u32, key: &str| {
@@ -220,7 +220,7 @@ fn has_esp(lab: &Lab) -> bool {
     }
 }
 
-/// A host outside ends the tunnels in its kernel, and TCP passes through both.
+/// A host outside terminates the tunnels in its kernel, and TCP passes through both.
 #[test]
 fn a_kernel_is_the_other_end() {
     let Some(lab) = lab("xfrm") else { return };
@@ -231,7 +231,7 @@ fn a_kernel_is_the_other_end() {
     let ip = |place, words: &str| tool("ip", &format!("-n {} {words}", lab.namespace(place).name())).unwrap();
     const INSIDE: &str = "02:00:00:00:00:33";
     ip(Place::Inside, &format!("link set eth0 address {INSIDE}"));
-    // The box has no station's address: what is for its end goes to the host behind it.
+    // The box has no Ethernet address of its own: frames for its end go to the host behind it.
     ip(Place::Outside, "address add 198.51.100.1/32 dev eth0");
     ip(Place::Outside, "route add 192.0.2.1/32 dev eth0");
     ip(Place::Outside, &format!("neighbour replace 192.0.2.1 lladdr {INSIDE} nud permanent dev eth0"));

@@ -1,4 +1,4 @@
-//! What packets waited for, as the node keeps it in two small matrices, against every packet's own times.
+//! Compares the waiting times that the node keeps in two small matrices with every packet's own times.
 
 use dovetail_box::node::{Action, Cause, Link, MOST_CLASSES, Node, Outcome, Pace, Passage, Room, Waited};
 use dovetail_sched::{
@@ -7,7 +7,7 @@ use dovetail_sched::{
 };
 use proptest::prelude::*;
 
-/// A packet: gap to the one before, flow, class, bytes, time on the CPU, and whether its work ends it.
+/// A packet: interarrival time, flow, class, bytes, CPU time, and whether its processing drops it.
 #[derive(Debug, Clone)]
 struct Job {
     gap: u64,
@@ -20,7 +20,7 @@ struct Job {
 
 const CLASSES: u16 = 3;
 
-/// What happened to a packet, from outside.
+/// What happened to a packet, as observed from outside.
 #[derive(Debug, Clone, Default)]
 struct Story {
     class: u16,
@@ -42,8 +42,8 @@ fn node(policy: &str, room: Room) -> Node {
     Node::new(scheduler, link(), room)
 }
 
-/// How a run is driven: how long after something is due the caller comes, whether it looks before it offers, and after how
-/// many packets classes change places.
+/// How a run is driven: how late the caller is, whether it polls before it offers, and after how many packets classes are
+/// renumbered.
 #[derive(Debug, Clone, Copy, Default)]
 struct How {
     late: u64,
@@ -111,14 +111,14 @@ impl Run {
     }
 }
 
-/// A time of a server, and why whoever waits does.
+/// A time of a server, and the cause of waiting in it.
 type Span = (u64, u64, Cause);
 
 fn overlap(a: (u64, u64), b: (u64, u64)) -> u64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0))
 }
 
-/// When the CPU was free of each packet that went on: as soon as there was room behind it.
+/// When the CPU was free of each forwarded packet: as soon as there was room after it.
 fn left_cpu(forwarded: &[&Story], room: Room) -> Vec<u64> {
     let times = |story: &Story| {
         let sent = story.sent.unwrap();
@@ -134,14 +134,14 @@ fn left_cpu(forwarded: &[&Story], room: Room) -> Vec<u64> {
                 waits_at(now).count() == 0 || waits_at(now).map(|other| other.2).sum::<u64>() < most.0
             }
         };
-        // It may be sent at once, and otherwise room comes when another one starts on the link.
+        // It may be sent at once; otherwise there is room when another one starts on the link.
         let moments = [end].into_iter().chain(all[..at].iter().map(|other| other.1).filter(|&now| now >= end));
         moments.filter(|&now| has_room(now)).min().unwrap_or(start).min(start)
     };
     (0..all.len()).map(left).collect()
 }
 
-/// Checks all sums against all packets. Nobody came late.
+/// Checks all sums against all packets, for a caller that was never late.
 fn check(run: &mut Run, room: Room) -> Result<(), TestCaseError> {
     let waited = run.node.waited();
     let mut in_order: Vec<_> = run.stories.iter().filter(|story| story.started.is_some()).collect();
@@ -179,7 +179,7 @@ fn check(run: &mut Run, room: Room) -> Result<(), TestCaseError> {
             }
             prop_assert_eq!(on_link, owed(&mut before_link(), &link, cause), "link: {} for {:?}", class, cause);
         }
-        // Whatever is left of the time that packets waited, the policy held them back.
+        // The remaining waiting time is the policy's holding back.
         let all: u128 = before_cpu().map(|(from, until)| u128::from(until - from)).sum();
         prop_assert_eq!(causes().map(|cause| waited.before_cpu(class, cause)).sum::<u128>(), all);
         let cpu_time: u64 = of_class().map(|story| story.took).sum();
@@ -215,7 +215,7 @@ proptest! {
         }
     }
 
-    /// However late the caller comes, no time is lost or counted twice, and what is nobody's doing is its own.
+    /// However late the caller, no time is lost or counted twice, and its own lateness is attributed to it.
     #[test]
     fn lateness_is_counted_too(jobs in jobs(), room in room(), late in 0u64..20_000_000, offers_first: bool) {
         for policy in POLICIES {
@@ -238,7 +238,7 @@ proptest! {
         }
     }
 
-    /// What changes are the classes' places, be there packets of them or not.
+    /// Classes are renumbered, whether or not they have packets.
     #[test]
     fn classes_that_change_places_keep_their_sums(jobs in jobs(), room in room(), after in 0usize..60) {
         let mut stays = Run::new("drfq", room, &jobs, How::default());
@@ -273,7 +273,7 @@ fn a_policy_that_holds_back_is_named() {
     assert!(held > 0 && stalled > 0);
 }
 
-/// Lets nothing go before there are two packets.
+/// Releases nothing until there are two packets.
 #[derive(Debug)]
 struct Pairs {
     inner: Box<dyn Scheduler>,
@@ -295,7 +295,7 @@ fn who_comes_late_is_to_blame_from_when_something_was_due() {
     let mut node = Node::new(Box::new(Pairs { inner: fifo }), link(), Room::Packets(0));
     let demand = Demand::new(&[Nanos(MS), link().time(1_000)]).unwrap();
     let packet = |handle, arrival| Packet { flow: FlowId(0), bytes: 1_000, arrival, handle, demand };
-    // One is held back for 2 ms until there is another, and then nobody comes for 20 ms, of which 5 are forgiven.
+    // One is held back for 2 ms until there is another; then the caller is 20 ms late, of which 5 are forgiven.
     assert_eq!(node.enqueue(&packet(0, Nanos(0)), 0, Nanos(0)), Admission::QUEUED);
     assert_eq!(node.poll(Nanos(0)), None);
     assert_eq!(node.enqueue(&packet(1, Nanos(2 * MS)), 1, Nanos(2 * MS)), Admission::QUEUED);
@@ -306,7 +306,7 @@ fn who_comes_late_is_to_blame_from_when_something_was_due() {
         [Cause::Held, Cause::Late, Cause::Class(0)].map(|cause| waited.before_cpu(class, cause) as u64 / MS)
     };
     assert_eq!((of(&waited, 0), of(&waited, 1)), ([2, 15, 0], [0, 15, 0]));
-    // Its work lasts for 1 ms, and again nobody comes for 20: the second waits for the first, and then for the caller.
+    // Its processing takes 1 ms, and the caller is again 20 ms late: the second waits for the first, and then for the caller.
     node.worked(Nanos(MS), Outcome::Drop);
     assert_eq!(node.enqueue(&packet(2, Nanos(18 * MS)), 1, Nanos(18 * MS)), Admission::QUEUED);
     let Some(Action::Work(work)) = node.poll(Nanos(38 * MS)) else { panic!("there are two again") };

@@ -1,6 +1,6 @@
 //! Processors wake in time for as long as the box runs, and no longer.
 //!
-//! Needs root, and a kernel that can be asked; is skipped, with the reason, where one lacks.
+//! Needs root, and a kernel that supports the query; skipped, with the reason, if one is missing.
 
 use std::{fs::File, io::Read};
 
@@ -8,7 +8,7 @@ use crate::live::{Running, lab};
 
 const MICROS: i32 = 7;
 
-/// What the kernel keeps to, in microseconds: the least that any process asks for.
+/// The kernel's limit in microseconds: the minimum over all processes.
 fn kept() -> Option<i32> {
     let mut number = [0; 4];
     File::open("/dev/cpu_dma_latency").ok()?.read_exact(&mut number).ok()?;

@@ -1,7 +1,7 @@
-//! A CPU of several workers, in virtual time: what is handed out to whom, against what can be said of it from outside.
+//! A CPU of several workers, in virtual time: the assignment of packets, checked from outside.
 //!
-//! The caller is a box as it is in real life: it looks at its own pace, workers do what they were given at theirs, and it
-//! hears of that when it looks again. Whatever was observed is then examined packet by packet with no regard to cost.
+//! The caller models a real box: it polls at its own pace, workers process what they were given at theirs, and it learns of
+//! the results at its next poll. The observations are then checked packet by packet, regardless of cost.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +11,7 @@ use dovetail_sched::{
 };
 use proptest::prelude::*;
 
-/// A packet: gap to the one before, flow, bytes, time on the CPU, and whether its work ends it.
+/// A packet: interarrival time, flow, bytes, CPU time, and whether its processing drops it.
 #[derive(Debug, Clone)]
 struct Job {
     gap: u64,
@@ -25,36 +25,36 @@ struct Job {
 #[derive(Debug, Clone, Copy)]
 struct How {
     workers: u16,
-    /// Between two looks of the caller; what it does then is as of that time.
+    /// Interval between two polls of the caller; its actions then have that time.
     every: u64,
-    /// How long work takes in reality, as a part of what it counts.
+    /// Real processing time, as a fraction of the nominal time.
     real: f64,
-    /// How long an idle worker takes to wake up.
+    /// Wake-up latency of an idle worker.
     wakes_in: u64,
     room: Room,
     limits: Limits,
-    /// Whether to look for idle workers: the policy holds nothing back, and nothing blocks.
+    /// Whether to check for idle workers: the policy holds nothing back, and nothing blocks.
     is_conserving: bool,
 }
 
 const CLASSES: u32 = 3;
 
-/// What was seen of a packet.
+/// Observations of a packet.
 #[derive(Debug, Clone)]
 struct Story {
     job: Job,
     arrival: u64,
     refused: bool,
     evicted: Option<u64>,
-    /// Worker and time, as the node says.
+    /// Worker and time, as reported by the node.
     handed_out: Option<(u16, u64)>,
     sent: Option<Passage>,
 }
 
-/// A worker in reality.
+/// A real worker.
 #[derive(Debug, Default)]
 struct Real {
-    /// Handles, and when each is done.
+    /// Handles, and completion times.
     given: VecDeque<(usize, u64)>,
     free_at: u64,
 }
@@ -64,7 +64,7 @@ struct Run {
     how: How,
     workers: Vec<Real>,
     stories: Vec<Story>,
-    /// In the order in which they were.
+    /// In completion order.
     handed_out: Vec<usize>,
     sent: Vec<usize>,
 }
@@ -104,7 +104,7 @@ impl Run {
         run
     }
 
-    /// What a round of the box does.
+    /// One round of the box.
     fn look(&mut self, now: u64) {
         for worker in 0..self.workers.len() {
             while self.workers[worker].given.front().is_some_and(|given| given.1 <= now) {
@@ -156,12 +156,12 @@ impl Run {
         }
     }
 
-    /// Handed out, not answered.
+    /// Handed out, not answered yet.
     fn owed_by(&self, worker: usize) -> impl Iterator<Item = &Story> {
         self.workers[worker].given.iter().map(|given| &self.stories[given.0])
     }
 
-    /// A flow that has unfinished work somewhere goes on there.
+    /// A flow with unfinished work at a worker stays there.
     fn check_place(&self, handle: usize, to: usize) {
         let flow = self.stories[handle].job.flow;
         for worker in (0..self.workers.len()).filter(|&worker| worker != to) {
@@ -172,8 +172,8 @@ impl Run {
         }
     }
 
-    /// While packets are queued, a worker stands idle only because the next one is of a flow that is with another, which
-    /// has no room. Holds where nothing blocks and the policy never holds back. What was not heard of goes on.
+    /// While packets are queued, a worker is idle only because the next one is of a flow that is with another worker, which
+    /// has no room. Applies if nothing blocks and the policy never holds back. Unreported work counts as unfinished.
     fn check_idle(&self, now: u64) {
         if !self.how.is_conserving || self.node.backlog().packets == 0 {
             return;
@@ -194,7 +194,7 @@ impl Run {
         assert!(kept == 1 && counts.iter().any(|&count| count > 1), "{kept} kept, and workers have {counts:?}");
     }
 
-    /// When each packet began and ended at its worker, where nothing was blocked: behind what that was given before.
+    /// When each packet started and ended at its worker, if nothing was blocked: after those handed over before.
     fn ends(&self) -> HashMap<usize, (u64, u64)> {
         let mut free_at = vec![0; self.workers.len()];
         let mut end = |&handle: &usize| {
@@ -208,7 +208,7 @@ impl Run {
         self.handed_out.iter().map(&mut end).collect()
     }
 
-    /// All that holds of every run.
+    /// Properties of every run.
     fn check(&mut self) -> Result<(), TestCaseError> {
         let mut times = HashMap::new();
         for handle in self.handed_out.iter().chain(&self.sent) {
@@ -251,7 +251,7 @@ impl Run {
         Ok(())
     }
 
-    /// The sums of what packets waited for are those of all packets.
+    /// The waiting-time sums are those of all packets.
     fn check_sums(&mut self) -> Result<(), TestCaseError> {
         let (ends, waited) = (self.ends(), self.node.waited());
         for (&handle, &(begins, ends)) in &ends {
@@ -339,11 +339,11 @@ proptest! {
     }
 }
 
-/// What flows need of a worker and of the link, in nanoseconds a packet.
+/// Demands of flows on a worker and on the link, in nanoseconds per packet.
 type Need = (u64, u32);
 
-/// Flows that always have packets queued; what each had of all workers together and of the link, as parts of the time, and
-/// how busy both were.
+/// Flows that always have packets queued; returns each one's share of all workers together and of the link, and the
+/// utilisation of both.
 fn saturated(policy: &str, how: How, needs: &[Need], time: u64) -> (Vec<(f64, f64)>, [f64; 2]) {
     const QUEUED: u64 = 30;
     let mut run = Run::begin(policy, how);
@@ -371,7 +371,7 @@ fn saturated(policy: &str, how: How, needs: &[Need], time: u64) -> (Vec<(f64, f6
     ((0..needs.len()).map(had).collect(), busy)
 }
 
-/// A box whose functions have a fifth of their CPU: their times count five times what they take.
+/// A box whose functions have a fifth of their CPU: their times count five times.
 const BOX: How = How {
     workers: 2,
     every: 50_000,
@@ -382,8 +382,8 @@ const BOX: How = How {
     is_conserving: false,
 };
 
-/// Dominant resource fairness, solved on paper: every flow has the same part of the resource that it needs most, of a CPU
-/// that is as fast as all workers, and that part is as large as both resources allow.
+/// Dominant resource fairness, computed analytically: every flow has the same dominant share, of a CPU that is as fast as
+/// all workers, and this share is as large as both resources allow.
 fn fair(workers: u16, needs: &[Need]) -> f64 {
     let parts: Vec<_> =
         needs.iter().map(|&(cpu, bytes)| (cpu as f64 / f64::from(workers), link().time(bytes).as_f64())).collect();
@@ -406,13 +406,13 @@ proptest! {
             let [least, most] = [f64::min, f64::max].map(|of| dominant.iter().copied().reduce(of).unwrap());
             let told = format!("{policy} on {workers}: {dominant:.3?} of {fair:.3}; busy {busy:.3?}");
             prop_assert!(most < 1.03 * least, "not equal: {}", told);
-            // Packets that wait for one worker while another is idle: the fewer flows, the more.
+            // Packets wait for one worker while another is idle: the fewer flows, the more.
             prop_assert!(least > 0.9, "too little: {}", told);
         }
     }
 }
 
-/// What several workers do not give: more than one of them to a flow.
+/// Limitation of several workers: a flow gets no more than one of them.
 #[test]
 fn a_flow_has_one_worker_at_most() {
     for (workers, flows) in [(2, 1), (4, 1), (4, 3)] {
@@ -424,7 +424,7 @@ fn a_flow_has_one_worker_at_most() {
     }
 }
 
-/// Policies that send packets of a flow in a row keep more than one worker busy.
+/// Policies that send packets of a flow in a row still keep more than one worker busy.
 #[test]
 fn packets_in_a_row_keep_nobody_idle() {
     let needs = [(20_000, 1400), (150_000, 200), (60_000, 700), (250_000, 400), (10_000, 1000)];
@@ -432,7 +432,7 @@ fn packets_in_a_row_keep_nobody_idle() {
     assert!(busy[0] > 0.95, "{busy:?}");
 }
 
-/// Of flows that always have packets queued, two that need more than one worker together do not stay with one.
+/// Among flows that always have packets queued, two that need more than one worker together do not stay with one.
 #[test]
 fn flows_that_are_too_much_for_one_worker_part() {
     let needs = [(40_393, 60), (1_000, 60), (1_000, 60), (1_000, 60), (18_095, 60), (1_000, 60)];

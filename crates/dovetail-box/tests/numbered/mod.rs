@@ -1,4 +1,4 @@
-//! Numbers that go from one side to the other in packets, and what became of them.
+//! Numbered packets from one side to the other, and their outcome.
 
 use std::{
     sync::{
@@ -9,14 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two packets, at least: they never catch up in a burst.
+/// Minimum interval between two packets: they never catch up in a burst.
 const PAUSE: Duration = Duration::from_micros(100);
-/// Nothing comes any more.
+/// No more packets arrive after this time.
 const QUIET: Duration = Duration::from_secs(2);
-/// How long anything may take that has to happen, on a busy machine.
+/// Timeout for anything that has to happen, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Numbers from 0 on, of so many flows in turn, until this is ended.
+/// Sends numbers from 0 on, of this many flows in turn, until ended.
 pub struct Stream {
     flows: u16,
     stop: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// `send` says whether a number left; `hear` returns the next that is there, or nothing after a moment.
+    /// `send` returns whether a number left; `hear` returns the next number received, or `None` after a moment.
     pub fn start(
         flows: u16,
         mut send: impl FnMut(u64) -> bool + Send + 'static,
@@ -60,12 +60,12 @@ impl Stream {
         Self { flows, stop, quit, sent, heard, threads: [sends, hears] }
     }
 
-    /// How many have arrived.
+    /// Number of arrivals.
     pub fn heard(&self) -> usize {
         self.heard.lock().unwrap().len()
     }
 
-    /// Waits until so many more have arrived.
+    /// Waits for this many more arrivals.
     pub fn go_on(&self, more: usize) {
         let (from, asked) = (self.heard(), Instant::now());
         while self.heard() < from + more {
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Waits until so many more have been sent.
+    /// Waits until this many more have been sent.
     pub fn send_on(&self, more: u64) {
         let until = self.sent.load(Relaxed) + more;
         while self.sent.load(Relaxed) < until {
@@ -82,7 +82,7 @@ impl Stream {
         }
     }
 
-    /// Stops sending and waits for the rest.
+    /// Stops sending and waits for the remaining packets.
     pub fn end(self) -> Record {
         self.stop.store(true, Relaxed);
         let [sends, hears] = self.threads;
@@ -96,7 +96,7 @@ impl Stream {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        // What is there twice comes soon after.
+        // Duplicates arrive soon after.
         thread::sleep(Duration::from_millis(100));
         self.quit.store(true, Relaxed);
         hears.join().unwrap();
@@ -105,7 +105,7 @@ impl Stream {
     }
 }
 
-/// What arrived, in the order in which it did.
+/// The arrivals, in order.
 #[derive(Debug)]
 pub struct Record {
     flows: u16,
@@ -118,17 +118,17 @@ impl Record {
         Self { flows, sent, heard }
     }
 
-    /// How many did not arrive.
+    /// Number of packets that did not arrive.
     pub fn lost(&self) -> usize {
         self.count().iter().filter(|&&times| times == 0).count()
     }
 
-    /// How many arrived more than once.
+    /// Number of packets that arrived more than once.
     pub fn duplicated(&self) -> usize {
         self.count().iter().filter(|&&times| times > 1).count()
     }
 
-    /// How many arrived after a later one of their flow.
+    /// Number of packets that arrived after a later one of their flow.
     pub fn reordered(&self) -> usize {
         let mut highest = vec![None; usize::from(self.flows)];
         let mut late = 0;
@@ -155,12 +155,12 @@ impl Record {
     }
 }
 
-/// Waits until so many more have arrived each way.
+/// Waits for this many more arrivals in each direction.
 pub fn go_on(streams: &[Stream; 2], more: usize) {
     streams.iter().for_each(|stream| stream.go_on(more));
 }
 
-/// Says what a failure cost, which depends on the machine.
+/// Prints the cost of a failure, which depends on the machine.
 pub fn report(what: &str, from: Instant, records: &[Record; 2]) {
     for (record, way) in records.iter().zip(["out", "in"]) {
         let silence = record.longest_silence(from);

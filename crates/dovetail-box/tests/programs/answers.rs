@@ -1,4 +1,4 @@
-//! What a program answers, and what becomes of the frame.
+//! Answers of programs, and their effect on the frame.
 
 use dovetail_box::{
     functions::{NetworkFunction, Processing, Reason, Verdict},
@@ -36,7 +36,7 @@ fn each_verdict_does_what_it_says() {
 #[test]
 fn a_frame_may_be_answered_from_elsewhere_longer_and_shorter() {
     let limits = ProgramLimits { growth_bytes: 20, ..ProgramLimits::default() };
-    // The length to answer is the frame's first two bytes, and what is answered is at 70,000.
+    // The first two bytes of the frame give the length of the answer, which is at 70,000.
     let text = handling(
         "(memory.fill (i32.const 70000) (i32.const 7) (i32.const 2000))
          (i64.or (i64.const 0x0100000000000000) (i64.or (i64.const 0x11170000000)

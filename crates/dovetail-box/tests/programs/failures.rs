@@ -1,5 +1,5 @@
-//! How programs fail: fuel, memory, stack, traps, and quarantine. Nothing here judges how long anything takes; that a
-//! test ends at all shows that what it runs was stopped.
+//! How programs fail: fuel, memory, stack, traps, and quarantine. Nothing here depends on timing; that a test ends at all
+//! shows that a program was stopped.
 
 use dovetail_box::{
     functions::{NetworkFunction, Reason, Verdict},
@@ -8,7 +8,7 @@ use dovetail_box::{
 
 use crate::writing::{FORWARD, handling, limited, program, with};
 
-/// What becomes of one packet, which is as it was if it was dropped.
+/// The outcome of one packet, which is unchanged if it was dropped.
 fn verdict(program: &mut Program, first: u8) -> Verdict {
     let mut frame = vec![9; 60];
     frame[0] = first;
@@ -43,7 +43,7 @@ fn endless_loops_of_calls_into_the_host_end() {
     }
 }
 
-/// An instruction that writes 100,000 bytes is not one unit of fuel.
+/// An instruction that writes 100,000 bytes costs more than one unit of fuel.
 #[test]
 fn instructions_that_write_much_take_much_fuel() {
     let verdict_of = |bytes: u32, fuel_per_packet| {
@@ -57,7 +57,7 @@ fn instructions_that_write_much_take_much_fuel() {
 
 #[test]
 fn fuel_is_a_packet_s_and_not_saved_for_the_next() {
-    // 1,000 rounds for every packet.
+    // 1,000 iterations per packet.
     let text = handling(
         "(local $round i32)
          (loop $again (br_if $again (i32.lt_u
@@ -73,7 +73,7 @@ fn fuel_is_a_packet_s_and_not_saved_for_the_next() {
 
 #[test]
 fn memory_grows_to_its_limit_and_no_further() {
-    // Grows until it cannot, and writes into the frame how many pages it has.
+    // Grows its memory until it cannot, and writes the number of pages into the frame.
     let text = handling(&format!(
         "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
          (i32.store (local.get $frame) (memory.size)) {FORWARD}"

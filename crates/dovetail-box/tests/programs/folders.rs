@@ -30,7 +30,7 @@ fn what_can_be_run_is_loaded_and_the_rest_is_named() {
     write("ünlaut.wasm", &good());
     write(&format!("{}.wasm", "n".repeat(65)), &good());
     fs::create_dir(folder.path().join("folder.wasm")).unwrap();
-    // No disk is filled: the file is a hole.
+    // A sparse file, which takes no space.
     fs::File::create(folder.path().join("huge.wasm")).unwrap().set_len(MODULE_BYTES * 1000).unwrap();
     // Not programs, and so not errors.
     write("README.md", b"notes");

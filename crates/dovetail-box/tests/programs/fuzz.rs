@@ -1,4 +1,4 @@
-//! Random and damaged modules: they are refused or run, and neither takes the test down.
+//! Random and corrupted modules: they are rejected or run, and neither crashes the test.
 
 use dovetail_box::{
     functions::NetworkFunction,
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::writing::{FORWARD, handling, wasm, with};
 
-/// Runs whatever can be run of it. The limits are small, so that a loop does not take long.
+/// Runs whatever can be run. The limits are small, so that a loop does not take long.
 fn survive(module: &[u8]) {
     let limits = ProgramLimits { fuel_per_packet: 10_000, traps: 4, ..ProgramLimits::default() };
     let mut library = Library::new(limits).unwrap();
@@ -23,7 +23,7 @@ fn survive(module: &[u8]) {
     }
 }
 
-/// Modules that have something of everything.
+/// Modules with some of everything.
 fn modules() -> [Vec<u8>; 3] {
     let rich = with(
         "(table 4 funcref) (elem (i32.const 0) $f $g)
@@ -69,7 +69,7 @@ proptest! {
         survive(&module);
     }
 
-    /// A byte more or less shifts everything behind it.
+    /// Inserting or removing a byte shifts everything after it.
     #[test]
     fn shifted_modules(which in 0usize..3, at in any::<prop::sample::Index>(), insert in prop::option::of(any::<u8>())) {
         let mut module = modules()[which].clone();

@@ -1,4 +1,4 @@
-//! Modules that are refused, each with what is said of it.
+//! Modules that are rejected, each with its error.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use dovetail_box::programs::{MODULE_BYTES, ProgramLimits};
 
 use crate::writing::{compile, handling, wasm, with};
 
-/// What is said of a module.
+/// The error of a module.
 #[track_caller]
 fn refusal(module: &[u8]) -> String {
     match compile(module, ProgramLimits::default()) {
@@ -29,10 +29,10 @@ fn what_is_no_module() {
         assert!(said.starts_with(invalid), "{said}");
     }
     let good = wasm(&handling("(i64.const 0)"));
-    // Behind its code stand the names of its parameters, which nothing needs.
+    // Its code is followed by the names of its parameters, which are not needed.
     let names = good.windows(4).position(|bytes| bytes == b"name").unwrap() - 3;
     for length in 8..names {
-        // Some beginnings are modules, but never with all the exports.
+        // Some prefixes are modules, but never with all exports.
         let said = refusal(&good[..length]);
         assert!(said.starts_with(invalid) || said.contains("does not export"), "{length} bytes: {said}");
     }
@@ -45,7 +45,7 @@ fn what_is_no_module() {
 fn a_module_that_is_too_long() {
     let said = refusal(&vec![0; MODULE_BYTES as usize + 1]);
     assert_eq!(said, "tested: longer than 4 MiB, which is the most for a program");
-    // One that is as long as it may be, by a section that nothing reads.
+    // One of maximum length, by a section that is not read.
     let mut module = wasm(&handling("(i64.const 0)"));
     let left = MODULE_BYTES as usize - module.len() - 1 - 4;
     module.push(0);
@@ -159,7 +159,7 @@ fn too_many_declarations() {
     assert_refused(&with(&parameters, "(i64.const 0)"), "has 33 parameters and results of one type");
 }
 
-/// `body` in a function with so many locals.
+/// `body` in a function with this many locals.
 fn function(locals: usize, body: &str) -> String {
     with(&format!("(func (param i32) (local {}) {body})", "i32 ".repeat(locals)), "(i64.const 0)")
 }
@@ -187,7 +187,7 @@ fn functions_that_would_take_the_compiler_too_long() {
     assert_refused(&growing, "bytes times branches in its functions");
 }
 
-/// Neither the compiler's stack nor its time suffers from blocks within blocks.
+/// Nested blocks exhaust neither the compiler's stack nor its time.
 #[test]
 fn blocks_within_blocks_are_no_harm() {
     let blocks = 1500;

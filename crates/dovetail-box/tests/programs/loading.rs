@@ -48,7 +48,7 @@ fn what_has_changed_is_new_and_what_has_not_is_the_same() {
     assert_eq!(second.generation("kept"), first.generation("kept"));
     assert!(second.generation("replaced") > first.generation("replaced"));
     assert_eq!(second.generation("removed"), None);
-    // The old instance runs on until its owner takes the new one, whatever becomes of the libraries.
+    // The old instance keeps running until its owner takes the new one, whatever happens to the libraries.
     drop(first);
     assert_ne!(Some(old.generation()), second.generation("replaced"));
     assert_eq!(verdict(&mut old), Verdict::Untouched);
@@ -68,7 +68,7 @@ fn a_broken_replacement_leaves_the_old_version() {
     let said = errors[0].to_string();
     assert!(said.ends_with("; the version from before stays in use"), "{said}");
     assert_eq!(verdict(&mut library.instantiate("program").unwrap()), Verdict::Untouched);
-    // Whole again, and as it was: still no new version.
+    // Restored to the original: still no new version.
     write(folder.path(), "program", UNTOUCHED);
     assert_eq!(reload(&library, folder.path()).library.generation("program"), first.generation("program"));
 }
@@ -97,7 +97,7 @@ fn a_clone_does_not_change_with_the_library() {
     assert!(library.insert("no name", &wasm(&handling(UNTOUCHED)), None).is_err());
 }
 
-/// What the loader hands over next. The limit is for a test that would hang.
+/// The loader's next result, with a timeout for a hanging test.
 fn next(loader: &Loader) -> Result<Load, FolderError> {
     let begun = Instant::now();
     loop {
@@ -124,7 +124,7 @@ fn a_loader_compiles_beside_the_loop() {
     assert!(loader.reload(folder.path()));
     let first = next(&loader).unwrap().library;
     assert!(first.measured("program").is_some());
-    // A thread runs the old version all the while.
+    // Meanwhile a thread runs the old version.
     let mut running = first.instantiate("program").unwrap();
     write(folder.path(), "program", DROP);
     assert!(loader.reload(folder.path()));
@@ -157,7 +157,7 @@ fn asking_a_loader_never_waits_and_its_last_answer_is_the_last_state() {
     assert!(loader.poll().is_none());
     let counts: Vec<usize> = loads.iter().map(|load| load.library.names().count()).collect();
     assert!(counts.is_sorted(), "{counts:?}");
-    // One that was asked for after the last program was written sees it.
+    // A load requested after the last program was written includes it.
     assert!(loader.reload(folder.path()));
     assert_eq!(next(&loader).unwrap().library.names().count(), 50);
 }

@@ -1,4 +1,4 @@
-//! Programs in WebAssembly: what they answer, how they fail, what is refused, and the ones of the folder `programs`.
+//! WebAssembly programs: their answers, failures and rejections, and those of the folder `programs`.
 #![allow(clippy::unwrap_used)]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! What a program costs is known before it is trusted.
+//! The cost of a program is measured before it is trusted.
 
 use dovetail_box::{
     functions::{NetworkFunction, Processing},
@@ -8,7 +8,7 @@ use dovetail_sched::{Nanos, cost::Cost};
 
 use crate::writing::{FORWARD, handling, limited, program, wasm};
 
-/// A clock that is read twice a packet and says that each took `took`, and twice without one and says nothing passed.
+/// A clock that is read twice per packet and reports `took` for each, and reports zero for the calibration readings.
 fn clock(took: u64) -> impl FnMut() -> Nanos {
     let (mut readings, mut now) = (0u64, 0);
     move || {
@@ -48,7 +48,7 @@ fn what_the_clock_itself_takes_is_not_the_program_s() {
     };
     let measured = measure(&mut program(&handling(FORWARD)), LENGTHS, &mut clock).unwrap();
     assert!(measured.samples.iter().all(|sample| sample.took == Nanos::ZERO));
-    // And yet it is not free.
+    // It still does not count as free.
     assert_eq!(measured.program.cost, Some(Cost::new(0.0, 1.0).unwrap()));
 }
 

@@ -1,5 +1,5 @@
-//! The programs of the folder `programs`, and the one in the book, each against an oracle that shares no code with it or
-//! runs natively.
+//! The programs of the folder `programs`, and the one in the book, each compared with an oracle that shares no code with it
+//! or runs natively.
 
 use std::{
     cell::{Cell, RefCell},
@@ -28,7 +28,7 @@ fn from_file(module: &Path) -> Program {
     compile(&fs::read(module).unwrap(), ProgramLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Builds the crate in a folder, if the target is here.
+/// Builds the crate in a folder, if the target is installed.
 fn from_rust(folder: &Path, name: &str) -> Option<Program> {
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
@@ -39,7 +39,7 @@ fn from_rust(folder: &Path, name: &str) -> Option<Program> {
         return None;
     }
     let target = tempfile::tempdir().unwrap();
-    // The folder has settings of its own, which cargo finds from there. Flags for coverage and the like are not for it.
+    // The folder has its own cargo settings, which cargo finds from there. Flags for coverage and the like do not apply to it.
     let built = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet", "--offline", "--target-dir"])
         .arg(target.path())
@@ -53,7 +53,7 @@ fn from_rust(folder: &Path, name: &str) -> Option<Program> {
     Some(from_file(&target.path().join("wasm32-unknown-unknown/release").join(name).with_extension("wasm")))
 }
 
-/// Builds one file of C, if the tools are here.
+/// Builds one C file, if the tools are installed.
 fn from_c(source: &Path) -> Option<Program> {
     let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !has("clang") || !has("wasm-ld") {
@@ -74,7 +74,7 @@ fn from_c(source: &Path) -> Option<Program> {
     Some(from_file(&module))
 }
 
-/// A UDP or TCP packet, perhaps in a VLAN, perhaps damaged afterwards.
+/// A UDP or TCP packet, possibly in a VLAN, possibly corrupted afterwards.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop::collection::vec(any::<u8>(), 0..1400);
     let damage = prop::collection::vec((0usize..80, any::<u8>()), 0..3);
@@ -136,7 +136,7 @@ fn the_rust_program_does_what_its_source_does_natively() {
         .unwrap();
     assert!(program.borrow().counts().handled > 0);
     assert_eq!(program.borrow().counts().trapped, 0);
-    // And the source does what it says, by another library: the class, the checksum, nothing else.
+    // And the source does what it says, according to another library: the class, the checksum, nothing else.
     let mut native = mark::Marker::NEW;
     for packet in 0..2 * mark::FEW {
         let mut frame = Vec::new();
@@ -154,7 +154,7 @@ fn the_rust_program_does_what_its_source_does_natively() {
     assert_eq!(marked, [16, 16]);
 }
 
-/// The payload of a packet that `mask` masks, by another library's parser.
+/// The part of the payload that `mask` masks, according to another library's parser.
 fn masked_part(frame: &[u8]) -> Option<std::ops::Range<usize>> {
     let is_plain = frame.get(12..14) == Some(&[8, 0]) && frame[14] >> 4 == 4;
     let header = usize::from(frame.get(14)? & 15) * 4;
@@ -232,7 +232,7 @@ fn of_the_book(language: &str) -> String {
     blocks.remove(0)
 }
 
-/// It takes off tags, as the book says.
+/// It removes tags, as the book says.
 fn assert_untags(mut program: Program) {
     let frame = |kind: [u8; 2], length: u8| {
         let mut frame: Vec<u8> = (0..length).collect();

@@ -11,7 +11,7 @@ pub(crate) fn handling(body: &str) -> String {
     with("", body)
 }
 
-/// As [`handling`], with more in the module.
+/// Same as for [`handling`], with further contents of the module.
 pub(crate) fn with(more: &str, body: &str) -> String {
     format!(
         r#"(module

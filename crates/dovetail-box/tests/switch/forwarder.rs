@@ -1,5 +1,5 @@
-//! A box that only forwards: the least that uses the switch as its documentation says. It runs as a process of its own, so
-//! that it can be killed and stopped, and says what it does line by line.
+//! A box that only forwards: a minimal user of the switch that follows its documentation. It runs as a separate process, so
+//! that it can be killed and stopped, and reports its actions line by line.
 
 use std::{
     env,
@@ -36,13 +36,13 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-/// What the environment says: how far ahead deadlines are, and what is to happen on failure.
+/// Environment variables: how far ahead deadlines are, and what happens on failure.
 const AHEAD_MS: &str = "DOVETAIL_FORWARDER_AHEAD_MS";
 const CLOSED: &str = "DOVETAIL_FORWARDER_CLOSED";
 /// The test that is run as the program.
 const PROGRAM: &str = "forwarder::forwarder_as_a_program";
 
-/// How long anything may take that has to happen, on a busy machine.
+/// Timeout for anything that has to happen, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A forwarder in a lab, as a process. It is killed when dropped.
@@ -54,7 +54,7 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// Starts one whose deadlines are so far ahead; it is in charge when this returns.
+    /// Starts a forwarder with deadlines this far ahead; it is in charge when this returns.
     pub fn start(lab: &Lab, ahead: Duration, on_failure: OnFailure) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", PROGRAM, "--nocapture"]).env(AHEAD_MS, ahead.as_millis().to_string());
@@ -72,7 +72,7 @@ impl Forwarder {
         forwarder
     }
 
-    /// Waits until it says so; the number that follows, if one does.
+    /// Waits for this message; returns the number that follows, if there is one.
     pub fn hear(&self, words: &str) -> Option<u64> {
         let asked = Instant::now();
         loop {
@@ -84,7 +84,7 @@ impl Forwarder {
         }
     }
 
-    /// Has it hand over, send what it has, and end; how many frames it forwarded.
+    /// Makes it hand over, send what it holds, and end; returns how many frames it forwarded.
     pub fn stop(mut self) -> u64 {
         drop(self.stdin.take());
         let forwarded = self.hear("forwarded").unwrap();
@@ -127,7 +127,7 @@ fn run(ahead: Nanos, on_failure: OnFailure) {
     let mut switch = Switch::open().unwrap_or_else(|error| panic!("{error}"));
     switch.silence(&ports.each_ref().map(|port| port.index)).unwrap_or_else(|error| panic!("{error}"));
     let sockets = ports.each_ref().map(|port| packet_socket(&switch, port.index));
-    // Nothing of what follows needs any.
+    // None of what follows needs any capabilities.
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
@@ -140,7 +140,7 @@ fn run(ahead: Nanos, on_failure: OnFailure) {
     });
 
     let mut frame = vec![0; 80 << 10];
-    // Forwards what is in the sockets as long as it may, and says how much that was.
+    // Forwards what is in the sockets as long as permitted, and reports how much that was.
     let mut forward = |may: &dyn Fn() -> bool| {
         let mut frames = 0_u64;
         for [from, to] in [[&sockets[0], &sockets[1]], [&sockets[1], &sockets[0]]] {
@@ -170,7 +170,7 @@ fn run(ahead: Nanos, on_failure: OnFailure) {
             println!("takes over");
         }
         if frames == 0 {
-            // With nothing in hand there is nothing that the bridge could overtake.
+            // With nothing held there is nothing that the bridge could overtake.
             if stop.load(Relaxed) {
                 break;
             }
@@ -201,7 +201,7 @@ fn transmit(socket: &OwnedFd, frame: &[u8]) {
     assert_eq!(sent, frame.len());
 }
 
-/// A socket that receives what the switch takes at an interface, with room for all that a test sends.
+/// A socket that receives what the switch takes at an interface, with room for everything that a test sends.
 fn packet_socket(switch: &Switch, interface: u32) -> OwnedFd {
     const PACKET_VNET_HDR: i32 = 15;
     const PACKET_IGNORE_OUTGOING: i32 = 23;
@@ -209,7 +209,7 @@ fn packet_socket(switch: &Switch, interface: u32) -> OwnedFd {
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None).unwrap();
     switch.attach_filter(socket.as_fd()).unwrap_or_else(|error| panic!("{error}"));
     set_socket_recv_buffer_size_force(&socket, 64 << 20).unwrap();
-    // Checksums between namespaces are only complete with what this puts before a frame.
+    // Checksums between namespaces are only complete together with the header that this enables.
     set_packet_option(&socket, PACKET_VNET_HDR);
     set_packet_option(&socket, PACKET_IGNORE_OUTGOING);
     bind(&socket, interface);

@@ -1,6 +1,6 @@
 //! The switch between a box and the bridge under it, under traffic in both directions.
 //!
-//! Needs root, iproute2 and Linux 6.6; is skipped, with the reason, where one is missing.
+//! Needs root, iproute2 and Linux 6.6; skipped, with the reason, if one is missing.
 
 #![cfg(all(target_os = "linux", feature = "live"))]
 #![allow(clippy::unwrap_used)]
@@ -31,12 +31,12 @@ use numbered::{Record, Stream, go_on, report};
 use rustix::process::Signal;
 use stream::{introduce, stream};
 
-/// No machine stalls for so long: the bridge takes over only if the box hands over.
+/// No machine stalls for that long: the bridge takes over only if the box hands over.
 const NEVER: Duration = Duration::from_secs(3600);
-/// As a box has it.
+/// The same as in a box.
 const SOON: Duration = Duration::from_millis(20);
 
-/// Whether this kernel has what a switch needs and lets this process have it; says so if not.
+/// Whether this kernel supports a switch and permits this process to use it; reports it if not.
 fn is_possible() -> bool {
     const LOOPBACK: u32 = 1;
     match Switch::open().and_then(|mut switch| switch.silence(&[LOOPBACK])) {
@@ -49,7 +49,7 @@ fn is_possible() -> bool {
     }
 }
 
-/// A lab whose hosts know each other, or nothing where there can be none or no switch in it.
+/// A lab whose hosts know each other, or `None` if there cannot be one or no switch in it.
 fn lab() -> Option<Lab> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("dvs{}n{}", process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -71,10 +71,10 @@ fn streams(lab: &Lab) -> [Stream; 2] {
     [Place::Inside, Place::Outside].map(|from| stream(lab, from))
 }
 
-/// What holds whatever the machine does: no frame is forwarded twice, and without a failure none is lost.
+/// Holds on any machine: no frame is forwarded twice, and without a failure none is lost.
 ///
-/// Order is the machine's as well: a frame that the box has in hand when it hands over may be overtaken on the bridge by the
-/// next, if the box does not get a processor for so long. So it is judged by the best of a few runs.
+/// Order depends on the machine as well: a frame that the box holds when it hands over may be overtaken on the bridge by
+/// the next, if the box does not get a processor for so long. So the best of a few runs is judged.
 fn in_order(run: impl Fn() -> Option<[Record; 2]>) {
     const RUNS: usize = 4;
     let mut late = Vec::new();
@@ -108,7 +108,7 @@ fn planned_starts_and_stops_go_unnoticed() {
         }
         let arrivals: u64 = records.iter().map(|record| record.sent).sum();
         println!("planned: {arrivals} arrived, of which boxes forwarded {forwarded}");
-        // What the hosts say of their own is among them, and is little.
+        // Includes the hosts' own packets, which are few.
         assert!((5 * 500..arrivals).contains(&forwarded), "the box forwarded {forwarded} of {arrivals}");
         Some(records)
     });
@@ -125,7 +125,7 @@ fn when_the_box_is_killed_the_bridge_forwards() {
         forwarder.signal(Signal::KILL);
         assert!(!forwarder.wait().success());
         go_on(&streams, 1000);
-        // And the next takes over.
+        // And the next box takes over.
         let forwarder = Forwarder::start(&lab, NEVER, OnFailure::Open);
         go_on(&streams, 200);
         forwarder.stop();
@@ -184,7 +184,7 @@ fn a_box_that_fails_closed_leaves_nothing_open() {
     go_on(&streams, 500);
     forwarder.signal(Signal::KILL);
     forwarder.wait();
-    // What it sent last may still be on its way, so this is counted a little later.
+    // The last packets may still be in flight, so they are counted a little later.
     streams.iter().for_each(|stream| stream.send_on(100));
     let heard = streams.each_ref().map(Stream::heard);
     streams.iter().for_each(|stream| stream.send_on(100));

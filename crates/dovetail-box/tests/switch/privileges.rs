@@ -1,4 +1,4 @@
-//! What the switch says to a process that may not, and that it asks for no more than it says.
+//! The switch's error for a process without permission, and that it needs no more than it says.
 
 use std::{
     env,
@@ -23,7 +23,7 @@ fn switch_as_a_program() {
     }
 }
 
-/// What opening a switch says to a process with these capabilities, as `setpriv` takes them; nothing where it cannot be tried.
+/// The error of opening a switch in a process with these capabilities, as `setpriv` takes them; `None` if it cannot be tried.
 fn opened_with(capabilities: &str) -> Option<String> {
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set", capabilities, "--"]).arg(env::current_exe().unwrap());

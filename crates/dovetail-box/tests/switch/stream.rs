@@ -10,7 +10,7 @@ use crate::numbered::Stream;
 
 const PORT: u16 = 5005;
 
-/// Has hosts know each other's Ethernet addresses for good: a question about them may be lost.
+/// Gives hosts permanent entries for each other's Ethernet addresses: address resolution may lose packets.
 pub fn introduce(lab: &Lab) {
     let sides =
         [(Place::Inside, Place::Outside, lab.spec().outside[0]), (Place::Outside, Place::Inside, lab.spec().inside[0])];
@@ -24,7 +24,7 @@ pub fn introduce(lab: &Lab) {
     }
 }
 
-/// Sends from one side, which is the inside or the outside, to the other.
+/// Sends from the inside or the outside to the other side.
 pub fn stream(lab: &Lab, from: Place) -> Stream {
     let spec = lab.spec();
     let (to, source, target) = match from {
@@ -32,12 +32,12 @@ pub fn stream(lab: &Lab, from: Place) -> Stream {
         _ => (Place::Inside, spec.outside[0], spec.inside[0]),
     };
     let receiver = lab.namespace(to).within(|| UdpSocket::bind((target, PORT))).unwrap();
-    // Room for all that a test sends, so that nothing is lost here.
+    // Room for everything that a test sends, so that nothing is lost here.
     set_socket_recv_buffer_size_force(&receiver, 256 << 20).unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let sender = lab.namespace(from).within(|| UdpSocket::bind((source, 0))).unwrap();
     sender.connect((target, PORT)).unwrap();
-    // The port answers that nothing listens while namespaces go.
+    // The port responds that nothing listens while namespaces are removed.
     let send = move |number: u64| sender.send(&number.to_be_bytes()).unwrap() == 8;
     let hear = move || {
         let mut datagram = [0; 8];

@@ -36,11 +36,11 @@ pub(crate) struct InputArgs {
     pub(crate) pipeline: Option<PipelineMode>,
 
     /// Packets that may wait of each flow; later ones are dropped [default: the scenario's, or no limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) queue_packets: Option<u32>,
 
     /// Packets that may wait of all flows together [default: no limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) buffer_packets: Option<u32>,
 
     /// Who loses a packet where one finds no room: tail (the arriving packet), head (the oldest of its flow) or longest (the
@@ -57,7 +57,7 @@ pub(crate) struct InputArgs {
     pub(crate) load: Option<f64>,
 
     /// Seed of everything random [default: the scenario's, or 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct OutputArgs {
     pub(crate) format: Format,
 
     /// Policies to run at once [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub(crate) jobs: Option<u16>,
 
     /// Print one JSON document and nothing else

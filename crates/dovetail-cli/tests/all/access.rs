@@ -1,5 +1,5 @@
-//! `dovetail compare` over users behind a gateway, from outside: what it prints follows from the records that it writes,
-//! and wrong use is answered.
+//! `dovetail compare` over users behind a gateway, from outside: its output follows from the records that it writes, and
+//! usage errors are reported.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ fn scenario(name: &str) -> String {
     format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `scenarios/access.toml`: latency counts from second 30, users stop to ask at second 150.
+/// `scenarios/access.toml`: latency counts from second 30, users stop sending requests at second 150.
 const FROM_S: u64 = 30;
 const TO_S: u64 = 150;
 const LINK_BPS: f64 = 2e6;
@@ -25,7 +25,7 @@ fn whole(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// Rows of packets whose first bit left while users asked.
+/// Rows of packets whose first bit left while users sent requests.
 fn while_asking(records: &Records) -> impl Iterator<Item = &Row> {
     let span = FROM_S * 1_000_000_000..TO_S * 1_000_000_000;
     records.rows.iter().filter(move |row| span.contains(&row.start[0]))
@@ -37,12 +37,12 @@ fn over_span(bytes: f64) -> f64 {
 
 const TIMES: [&str; 5] = ["mean_s", "median_s", "p99_s", "max_s", "queued_s"];
 
-/// Requests that were answered in time for their mean.
+/// Requests that were answered in time to count in their mean.
 fn answered(said: &Value) -> f64 {
     (whole(&said["requests"]) - whole(&said["unfinished"]) - whole(&said["cancelled"])) as f64
 }
 
-/// What is said of all follows from what is said of the classes.
+/// The figures over all classes follow from those of the classes.
 fn check_classes(access: &Value) {
     let classes = access["classes"].as_array().expect("classes");
     let named: Vec<_> = classes.iter().map(|class| class["class"].as_str().expect("a name")).collect();
@@ -58,7 +58,7 @@ fn check_classes(access: &Value) {
         assert!(median <= p99 && p99 <= max && mean <= max && (0.0..=mean).contains(&queued), "{said}");
         assert_eq!(whole(&said["cancelled"]), 0, "nobody here is impatient");
     }
-    // What has no answer is in the mean, but in no time at the gateway.
+    // An unanswered request counts towards the mean, but has no time at the gateway.
     let asked = |said: &Value| whole(&said["requests"]) as f64;
     for (key, of) in [("mean_s", &asked as &dyn Fn(&Value) -> f64), ("queued_s", &answered)] {
         let sum: f64 = classes.iter().map(|class| of(class) * number(&class[key])).sum();
@@ -83,15 +83,15 @@ fn every_number_of_the_link_follows_from_the_records() {
         let access = &run["access"];
         let bytes: u64 = while_asking(&records).map(|row| u64::from(row.bytes)).sum();
         near(&access["utilisation"], over_span(bytes as f64) / LINK_BPS, 1e-9, name);
-        // What waits at the end has no line: 25 packets at most.
+        // Packets queued at the end have no line: 25 packets at most.
         let part = records.dropped as f64 / (records.rows.len() as u64 + records.dropped) as f64;
         near(&access["dropped"], part, 1e-3, name);
-        // Responses' packets have 40 bytes of headers and come from port 80; a connection begins with an empty one.
+        // Response packets have 40 bytes of headers and come from port 80; a connection begins with an empty one.
         let of_responses = |row: &&Row| records.flows[row.flow as usize].contains(":80>");
         let payload: f64 = while_asking(&records).filter(of_responses).map(|row| f64::from(row.bytes) - 40.0).sum();
         let classes = access["classes"].as_array().expect("classes");
         let kbps: f64 = classes.iter().map(|class| number(&class["kbps"])).sum();
-        // Segments that were sent again and handshakes are in the records only; so is what a hole holds back at the borders.
+        // Retransmitted segments and handshakes are in the records only; so is what a gap holds back at the ends of the span.
         let again = number(&access["dropped"]) + 0.01;
         let sent = over_span(payload) / 1e3;
         assert!((sent * (1.0 - 1.5 * again)..=sent * 1.01).contains(&kbps), "{name}: {kbps} of {sent}");
@@ -99,7 +99,7 @@ fn every_number_of_the_link_follows_from_the_records() {
         assert_eq!(whole(&access["connections"]), connections, "{name}");
         let ended = number(&run["ended_s"]);
         let last = records.rows.iter().map(|row| row.end[0]).max().expect("rows") as f64 / 1e9;
-        // The last packet is under way for a millisecond and two.
+        // The last packet is in flight for a millisecond and two.
         assert!((TO_S as f64..=250.0).contains(&ended) && last < ended + 0.1, "{name}: {ended}, {last}");
         assert!(whole(&access["lost_probes"]) <= 10 * ended as u64, "{name}: ten a second are sent");
         assert!(number(&access["long_mean_s"]) > number(&access["median_s"]), "{name}");
@@ -134,7 +134,7 @@ fn the_table_and_the_page_have_all_parts() {
     }
     for gateway in gateways {
         let lines = said.lines().filter(|line| line.split_whitespace().next() == Some(gateway)).count();
-        // One for all, and one for each class.
+        // One line for all, and one for each class.
         assert!(lines >= 4, "{lines} lines of {gateway} in:\n{said}");
     }
     let html = fs::read_to_string(&page).expect("the page is written");
@@ -145,7 +145,7 @@ fn the_table_and_the_page_have_all_parts() {
     }
 }
 
-/// Standard error of a command that was asked wrongly.
+/// Standard error of a command with a usage error.
 fn refused(args: &[&str]) -> String {
     let output = dovetail(args);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

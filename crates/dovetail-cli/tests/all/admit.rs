@@ -1,5 +1,5 @@
-//! `dovetail admit` from outside: the published example, a refusal of each rule, all figures of a document recomputed by
-//! code that shares none with the command, and what is said of files that are wrong.
+//! `dovetail admit` from outside: the published example, a refusal by each rule, all figures of a document recomputed by
+//! code that shares none with the command, and the errors for invalid files.
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
@@ -94,7 +94,7 @@ fn every_rule_refuses_something() {
     }
 }
 
-/// What the guide shows is what is printed, and the file that it explains is one.
+/// The guide shows the real output, and the file that it explains is valid.
 #[test]
 fn the_page_is_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -159,7 +159,7 @@ fn delay(separate: bool, asked: &Asked, all: &[&Asked]) -> u128 {
     term(separate, asked.packets.iter(), &asked.rate) + term(separate, ahead, &CAPACITY)
 }
 
-/// Many reservations that are often refused, the same in every run.
+/// Many reservations that are often refused, identical in every run.
 fn many(count: usize) -> Vec<Asked> {
     let mut state = 2003u64;
     let mut draw = move |most: u64| {
@@ -172,7 +172,7 @@ fn many(count: usize) -> Vec<Asked> {
         let packets: Vec<_> =
             (0..1 + draw(3)).map(|_| CAPACITY.map(|capacity| draw(capacity as u64 / 100)).into()).collect();
         let own = term(false, packets.iter(), &rate);
-        // Some flows do not mind, and send packets that others mind.
+        // Some flows have no delay bound, and send packets that affect the bounds of others.
         let dear = draw(20) == 0;
         let packets: Vec<Vec<u128>> = if dear {
             packets.iter().map(|packet: &Vec<u128>| packet.iter().map(|units| units * 2).collect()).collect()
@@ -380,7 +380,7 @@ fn what_cannot_be_read_is_said() {
 #[test]
 fn a_hundred_thousand_are_answered_soon_and_one_more_is_refused() {
     let folder = folder("admit-many");
-    // All want to be in, all mind their delay, and the packet of each is larger than any before.
+    // All are to be admitted, all have a delay bound, and the packet of each is larger than any before.
     let mut text = NODE.to_owned();
     for at in 0..100_000 {
         let cost = 1.0 + f64::from(at) * 1e-6;
@@ -393,7 +393,7 @@ fn a_hundred_thousand_are_answered_soon_and_one_more_is_refused() {
     let answers = document["reservations"].as_array().expect("reservations");
     assert!(answers.iter().all(|answer| answer["admitted"] == true));
     near(&document["resources"][0]["reserved_per_s"], 100.0, 0.0, "reserved");
-    // A list walked for each would be 10^10 steps. Seconds are far from that also on a busy machine.
+    // Walking a list for each would be 10^10 steps. Even on a busy machine, this limit of seconds is far below that.
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 
     text += &FLOW.replace("\"75%\"", "\"1%\"");

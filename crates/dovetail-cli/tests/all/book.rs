@@ -1,8 +1,8 @@
-//! Every console block of the book is run, and prints what the page shows.
+//! Runs every console block of the book, and compares its output with what the page shows.
 //!
-//! A page's blocks are run in order, in a folder of the page's own in which `scenarios` is the repository's. The lines that
-//! a block shows have to be among those that its commands print, in that order; lines may be left out. Comments in front of
-//! a block say more:
+//! A page's blocks are run in order, in a folder of their own in which `scenarios` is the repository's. The lines that a
+//! block shows must be among those that its commands print, in that order; lines may be left out. Comments in front of a
+//! block control this:
 //!
 //! | comment | the block |
 //! |---|---|
@@ -23,7 +23,7 @@ use std::{
 
 use crate::support::{folder, trace};
 
-/// What is said of a block in front of it.
+/// The comments in front of a block.
 #[derive(Debug, Default)]
 struct Marks {
     file: Option<String>,
@@ -83,13 +83,13 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// Whether a shell would ask for another line.
+/// Whether a shell would expect another line.
 fn is_open(command: &str) -> bool {
     let parsed = Command::new("bash").args(["-n", "-c", command]).output().unwrap();
     command.ends_with('\\') || !parsed.status.success()
 }
 
-/// Commands, each with the lines that are shown behind it.
+/// Commands, each with the lines shown after it.
 fn commands(text: &str) -> Vec<(String, Vec<&str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for line in text.lines() {
@@ -115,7 +115,7 @@ fn missing<'a>(shown: &[&'a str], printed: &str) -> Option<&'a str> {
     })
 }
 
-/// Runs a page; what is wrong with it.
+/// Runs a page; returns the errors.
 fn check(page: &Path, name: &str) -> Vec<String> {
     let folder = folder(&format!("book/{}", name.replace(['/', '.'], "-")));
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -190,7 +190,7 @@ fn the_book_shows_what_its_commands_print() {
     let mut found = Vec::new();
     pages(&book, &mut found);
     found.sort();
-    // DOVETAIL_PAGE names one to check alone.
+    // DOVETAIL_PAGE names a single page to check.
     let only = env::var("DOVETAIL_PAGE").unwrap_or_default();
     let names = found.iter().map(|page| page.strip_prefix(&book).unwrap().to_str().unwrap().to_owned());
     let work: Vec<_> = found.iter().zip(names).filter(|(_, name)| name.contains(&only)).collect();
@@ -222,7 +222,7 @@ fn blocks_and_their_marks_are_read() {
             && found[1].line == 10
     );
     assert_eq!(commands(&found[1].text), [("one \\\n    more".to_owned(), vec!["out"]), ("two".to_owned(), vec![])]);
-    // A mark is for the next block only where nothing stands between.
+    // A comment applies to the next block only if nothing is in between.
     assert!(found[2].marks.not_run.is_none());
     assert_eq!(missing(&["a", "…", "c"], "a  \nb\nc\n"), None);
     assert_eq!(missing(&["c", "a"], "a\nb\nc\n"), Some("a"));

@@ -1,4 +1,4 @@
-//! `dovetail compare` from outside: what it prints follows from the records it writes, and wrong use is answered.
+//! `dovetail compare` from outside: its output follows from the records it writes, and usage errors are reported.
 
 use std::{
     fs,
@@ -70,7 +70,7 @@ fn an_idle_box_needs_no_scheduler_and_a_busy_one_does() {
     );
     let from = text.find("It starts to matter at a load of ").expect("from where on it matters");
     let said: f64 = text[from + 33..].split(' ').next().expect("a number").parse().expect("a number");
-    // By the text's own measure: just below that load packets wait less than they are processed, just above longer.
+    // By the report's own criterion: just below that load packets wait less than they are processed, just above longer.
     let waits = |load: f64| {
         let load = format!("{}", load / 100.0);
         let text = stdout(&["compare", "--load", &load, "--policy", "fifo", "--json"]);
@@ -92,7 +92,7 @@ fn a_pipeline_that_is_assumed_is_named_and_others_are_tried() {
     assert!(assumed.contains("assumed to be no-wait"), "{assumed}");
     for mode in ["unbounded", "buffer=16"] {
         assert!(assumed.contains(mode), "{assumed}");
-        // What is said of another pipeline is what that pipeline's own run says.
+        // The figures for another pipeline are those of that pipeline's own run.
         let own = stdout(&["compare", "--pipeline", mode, "--json"]);
         let document: Value = serde_json::from_str(&own).expect("JSON");
         let verdict = document["verdict"][0].as_str().expect("a verdict").trim_end_matches('.');
@@ -189,6 +189,12 @@ fn wrong_use_is_answered_with_status_2_and_what_there_is() {
     asked(&["compare", "--pipeline", "buffer=x"], &["no-wait", "unbounded", "buffer=K"]);
     asked(&["reproduce", "atfq-fig99"], &["atfq-fig9"]);
     asked(&["frobnicate"], &["frobnicate"]);
+    let folder = folder("compare-elsewhere");
+    let table = small_table(&folder);
+    asked(&["compare", table.to_str().expect("plain")], &["--workload: ", "table.csv is a table of packets"]);
+    let capture = folder.join("small.pcap");
+    fs::write(&capture, [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0]).expect("written");
+    asked(&["compare", capture.to_str().expect("plain")], &["--trace: ", "small.pcap is not text"]);
 }
 
 #[test]
@@ -229,6 +235,13 @@ fn bad_input_is_a_clear_error_with_status_1() {
 }
 
 #[test]
+fn one_packet_is_not_several() {
+    let table = written(&folder("compare-one"), "one.csv", "arrival_ns,flow,bytes,cpu_ns\n0,a,100,5\n");
+    let text = stdout(&["compare", "--workload", &table, "--policy", "fifo", "--queue-packets", "1"]);
+    assert!(text.starts_with("one.csv: 1 packet of 1 flow, ") && text.contains("1 packet a queue"), "{text}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_dovetail"))
         .arg("policies")
@@ -250,7 +263,7 @@ fn every_note_is_in_the_document_too() {
         fs::write(&path, content).expect("written");
         path.to_str().expect("plain").to_owned()
     };
-    // Forty packets, the last cut off.
+    // Forty packets, the last one truncated.
     let mut capture = Vec::new();
     for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65535, 101] {
         capture.extend(word.to_le_bytes());

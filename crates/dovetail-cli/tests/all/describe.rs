@@ -1,4 +1,4 @@
-//! Completions and man pages name every command that there is.
+//! Completions and man pages name every command.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::{dovetail, folder, stdout};
 fn commands() -> Vec<String> {
     let help = stdout(&["--help"]);
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Long descriptions go on in lines that are further in.
+    // Long descriptions continue in lines with deeper indentation.
     let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
     let names: Vec<String> = names.map(str::to_owned).collect();
     assert!(names.iter().any(|name| name == "compare") && names.len() > 5, "{names:?}");

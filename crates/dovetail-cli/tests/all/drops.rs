@@ -1,4 +1,4 @@
-//! Who loses a packet where one finds no room, and what becomes of packets at the end.
+//! Which flow loses a packet when there is no room, and what happens to packets at the end.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -32,7 +32,7 @@ fn a_limit_over_all_flows_takes_from_whom_it_is_asked_to() {
     let (tail, tail_us) = run(&["--buffer-packets", "12"]);
     let (head, head_us) = run(&["--buffer-packets", "12", "--drop", "head"]);
     let (longest, _) = run(&["--buffer-packets", "12", "--drop", "longest"]);
-    // Flow 0 asks for most of the CPU and keeps the longest queue: the others lose nothing when that makes room.
+    // Flow 0 has the highest CPU demand and the longest queue: if it makes room, the others lose nothing.
     let lost = |sent: [i32; 3]| [all[0] - sent[0], all[1] - sent[1], all[2] - sent[2]];
     assert!(lost(tail)[1..].iter().sum::<i32>() > 0, "{:?}", lost(tail));
     assert!(lost(longest)[0] > 0 && lost(longest)[1..] == [0, 0], "{:?}", lost(longest));
@@ -76,6 +76,6 @@ fn every_packet_of_a_network_has_a_record_also_when_it_still_waits() {
     numbers.sort_unstable();
     assert!(numbers.iter().enumerate().all(|(at, &number)| at as u64 == number));
     assert_eq!(document["workload"]["packets"], numbers.len() as u64);
-    // At the watched link, too, who loses is another.
+    // At the watched link, too, another flow loses packets.
     assert_ne!(run("head")["policies"][0]["latency_us"], policy["latency_us"]);
 }

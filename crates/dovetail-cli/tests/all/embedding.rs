@@ -41,7 +41,7 @@ fn asked(
 }
 // On the page up to here.
 
-/// Servers that send what they may at once, and arrive together.
+/// Servers that send as much as permitted at once, and arrive together.
 #[derive(Default)]
 struct Toy {
     may: BTreeMap<RequestId, u64>,
@@ -62,7 +62,7 @@ impl Sockets for Toy {
 
 const LENGTH: u64 = 50_000;
 
-/// Every policy of requests through the page's gateway: all requests are released and read whole.
+/// Runs every request policy through the page's gateway: all requests are released and read completely.
 #[test]
 fn the_page_s_gateway_answers_everybody() {
     for policy in ["none", "msf-rs", "grants", "delay-pools"] {

@@ -1,4 +1,4 @@
-//! `dovetail explain` from outside: what it prints follows from the records it writes, and wrong use is answered.
+//! `dovetail explain` from outside: its output follows from the records it writes, and usage errors are reported.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn explain(args: &[&str]) -> Value {
     serde_json::from_str(&stdout(&args)).expect("one JSON document and nothing else")
 }
 
-/// The sum of a part: a number, or an object of numbers.
+/// The value of a part: a number, or the sum of an object's numbers.
 fn nanos(part: &Value) -> u64 {
     match part {
         Value::Object(parts) => parts.values().map(nanos).sum(),
@@ -25,7 +25,7 @@ fn nanos(part: &Value) -> u64 {
     }
 }
 
-/// That the parts of what is explained sum to its latency.
+/// Asserts that the parts of an explanation sum to its latency.
 fn sums(explained: &Value) {
     let parts = ["own_ns", "same_flow_ns", "behind_ns", "stalled_ns", "held_ns", "recovering_ns", "on_its_way_ns"];
     let sum: u64 = parts.iter().map(|part| nanos(&explained[part])).sum();
@@ -36,7 +36,7 @@ fn listed<'a>(document: &'a Value, what: &str) -> &'a [Value] {
     document[what].as_array().unwrap_or_else(|| panic!("{what} in {document}"))
 }
 
-/// For how long a packet waited while packets of each flow were processed, by all pairs of packets.
+/// How long a packet waited while packets of each flow were processed, computed over all pairs of packets.
 fn behind(of: &Row, all: &[Row]) -> BTreeMap<u32, u64> {
     let mut behind = BTreeMap::new();
     for j in 0..of.start.len() {
@@ -93,7 +93,7 @@ fn the_same_packets_under_two_policies_are_paired() {
     let to = folder.to_str().expect("a plain path");
     let args = ["--workload", table, "--policy", "fifo", "--against", "drfq", "--queue-packets", "20", "--records", to];
     let document = explain(&args);
-    // Of each packet that was sent its flow and its latency; rows are of those, in the order of the file.
+    // Flow and latency of each packet sent; rows are in the order of the file.
     let sent = |policy: &str| -> BTreeMap<u64, (u32, u64)> {
         let path = folder.join(format!("{policy}.csv"));
         let Records { rows, flows, .. } = read_records(&path);

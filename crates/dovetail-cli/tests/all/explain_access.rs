@@ -1,5 +1,5 @@
-//! `dovetail explain` over users behind a gateway, from outside: what it prints adds up, and says the same of a request
-//! wherever it is shown.
+//! `dovetail explain` over users behind a gateway, from outside: its output adds up, and is consistent wherever a request
+//! is shown.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn whole(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// A part that is left out is none.
+/// A missing part counts as zero.
 fn part(of: &Value, name: &str) -> u64 {
     of.get(name).map_or(0, whole)
 }
@@ -30,7 +30,7 @@ fn named(of: &Value) -> u64 {
 const ALONE: [&str; 7] =
     ["same_flow_ns", "stalled_ns", "held_ns", "recovering_ns", "on_its_way_ns", "server_ns", "pace_ns"];
 
-/// The parts make up the latency.
+/// The parts sum to the latency.
 fn check_sum(of: &Value) {
     let parts = named(&of["own_ns"]) + named(&of["behind_ns"]) + ALONE.map(|name| part(of, name)).iter().sum::<u64>();
     assert_eq!(parts, whole(&of["latency_ns"]), "{of}");
@@ -68,7 +68,7 @@ fn parts_add_up_for_all_classes_users_and_requests() {
     let pairs = against["flows"].as_array().expect("users");
     assert_eq!(pairs.len(), 12);
     assert_eq!(sum(pairs, "packets"), part(selected, "packets"), "in an open loop both see the same requests");
-    // `compare` sees the same requests: those of its figures are wanted after the warm-up.
+    // `compare` counts the same requests: its figures cover those sent after the warm-up.
     let compared = stdout(&["compare", &scenario(), "--load", "0.9", "--policy", "grants", "--json"]);
     let compared: Value = serde_json::from_str(&compared).expect("JSON");
     let compared = &compared["policies"][0];
@@ -90,7 +90,7 @@ fn a_class_a_user_or_one_request_is_selected() {
     let one = explained(&["--policy", "msf-rs", "--packet", "40"]);
     let same = all["slowest"].as_array().expect("requests").iter().find(|one| one["packet"] == 40);
     assert_eq!(Some(&one["slowest"][0]), same);
-    // The text says the same to the nanosecond.
+    // The text agrees to the nanosecond.
     let text = stdout(&["explain", &scenario(), "--load", "0.9", "--policy", "msf-rs", "--packet", "40"]);
     let nanos = |line: &str| {
         let mut words = line.split_whitespace().rev().skip(1);

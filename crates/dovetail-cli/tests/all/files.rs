@@ -1,4 +1,4 @@
-//! What a command writes: refused before the run where it cannot be written or is an input, and whole or not there at all.
+//! Output files: rejected before the run if they cannot be written or are an input, and written completely or not at all.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 
 use crate::support::{SMALL_NETWORK, dovetail, folder, small_table, written};
 
-/// Packets without an end: who runs it before it refuses a path does not come back.
+/// An unlimited stream of packets: a command that runs it before it rejects a path does not return.
 const ENDLESS: &str = r#"
 name = "endless"
 packets = 1000000000000
@@ -33,7 +33,7 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// That the arguments are refused with this status and these words, and nothing is printed.
+/// Asserts that the arguments are rejected with this status and message, and nothing is printed.
 fn refused(args: &[&str], status: i32, said: &[&str]) {
     let output = dovetail(args);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -63,6 +63,7 @@ fn a_path_that_cannot_be_written_is_refused_before_the_run() {
             refused(&["profile", "all", "--packets", "30000", option, path], 1, &["cannot write", path]);
         }
     }
+    refused(&["compare", &endless, "--report", none], 1, &["there is no folder", "files-refused/none: create it"]);
     refused(&["compare", &endless, "--records", &below_a_file], 1, &["endless.toml/records"]);
     refused(&["compare", &network, "--pcap", &below_a_file], 1, &["endless.toml/records"]);
     refused(&["tune", &endless, "--records", &below_a_file], 1, &["endless.toml/records"]);
@@ -85,7 +86,7 @@ fn nothing_is_written_over_an_input() {
         refused(&["compare", &endless, "--report", path], 2, &["--report", "the scenario, which is an input"]);
         refused(&["tune", &endless, "--report", path], 2, &["the scenario, which is an input"]);
         refused(&["reproduce", "tradeoff-fig7", "--trace", &endless, "--report", path], 2, &["the trace"]);
-        // Not in the format of programs, and not to be lost.
+        // Not in the format of programs, and must not be lost.
         let programs = ["compare", &endless, "--policy", "cbcs", "--programs", path];
         refused(&programs, 1, &["not a file of programs", "written over"]);
     }
@@ -109,13 +110,13 @@ fn policies_whose_records_would_have_one_name_are_refused() {
     let folder = folder("files-names");
     let endless = written(&folder, "endless.toml", ENDLESS);
     let records = folder.join("records");
-    // Two letters that look alike and are both a micro.
+    // Two letters that look alike and both mean micro.
     let policies = ["--policy", "drfq:dovetail=1\u{b5}s", "--policy", "drfq:dovetail=1\u{3bc}s"];
     let args = [&["compare", &endless], &policies[..], &["--records", records.to_str().unwrap()]].concat();
     refused(&args, 2, &["would both be written to", "drfq_dovetail_1_s.csv"]);
 }
 
-/// Runs it where files can be of `kilobytes` at most.
+/// Runs it with files limited to `kilobytes`.
 fn on_a_full_disk(kilobytes: u32, args: &[&str]) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", kilobytes * 2);
     let mut command = Command::new("bash");
@@ -157,14 +158,14 @@ fn an_interrupted_run_leaves_nothing_behind() {
     let folder = folder("files-interrupted");
     let endless = written(&folder, "endless.toml", ENDLESS);
     let records = folder.join("records");
-    // What a shell runs in the background ignores interrupts, and so would its children.
+    // A shell's background jobs ignore interrupts, and so would their children.
     let mut child = Command::new("env")
         .args(["--default-signal=INT", env!("CARGO_BIN_EXE_dovetail")])
         .args(["compare", &endless, "--policy", "drr", "--records", records.to_str().unwrap()])
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // It is under way when it has a file in that folder open.
+    // It has started when it has a file in that folder open.
     let open = Path::new("/proc").join(child.id().to_string()).join("fd");
     let is_open = || {
         let mut files = fs::read_dir(&open).into_iter().flatten().flatten();
@@ -187,7 +188,7 @@ fn what_is_no_file_is_written_to_as_it_is() {
     let output = dovetail(&["compare", "--workload", table, "--policy", "drr", "--report", "/dev/stdout"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("</html>") && text.contains("makespan s"));
-    // The same where standard output is a file: nothing is written over.
+    // The same if standard output is a file: nothing is overwritten.
     let path = folder.join("both.txt");
     let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
     command.args(["compare", "--workload", table, "--policy", "drr", "--report", "/dev/stdout"]);

@@ -1,13 +1,13 @@
-//! Inputs that nobody means well with: each is refused with a reason, in bounded time and memory.
+//! Hostile inputs: each is rejected with a reason, in bounded time and memory.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, io::Write, path::Path, process::Command};
 
 use flate2::{Compression, write::GzEncoder};
 
-use crate::support::{folder, stdout, written};
+use crate::support::{SMALL_NETWORK, folder, stdout, written};
 
-/// Runs it with little memory; that it fails with status 1 and these words.
+/// Runs it with little memory; asserts that it fails with status 1 and this message.
 fn refused(args: &[&str], said: &[&str]) {
     let script = "ulimit -v 2000000; exec \"$@\"";
     let output =
@@ -35,7 +35,7 @@ fn flows_without_cost_or_end() {
     let free = written(&folder, "free.toml", &free);
     for pipeline in ["no-wait", "unbounded"] {
         refused(&["compare", &free, "--policy", "drr", "--pipeline", pipeline], &["flow 'a'", "cost nothing"]);
-        // With a scheduler before every resource.
+        // With a scheduler in front of every resource.
         refused(&["compare", &free, "--policy", "wfq-split", "--pipeline", pipeline], &["flow 'a'", "cost nothing"]);
     }
     let deep = "duration = \"1s\"\nbacklog = 1000000000";
@@ -108,7 +108,7 @@ fn devices_without_an_end() {
                [[flow]]\nname = \"a\"\nsize = { cdf = { file = \"/dev/zero\" } }\narrivals = \"backlogged\"\n";
     let cdf = written(&folder, "cdf.toml", &format!("name = \"x\"\n{cdf}"));
     refused(&["compare", &cdf], &["/dev/zero"]);
-    // Through a pipe nobody can tell, until it is clear that it is not what was asked for.
+    // Through a pipe the type is unknown until the contents turn out to be wrong.
     for (option, said) in [("--trace", "is not a capture"), ("--workload", "longer than"), ("", "longer than 24 MiB")] {
         let script = format!(
             "ulimit -v 2000000; exec '{}' compare {option} - < <(cat /dev/zero)",
@@ -128,7 +128,7 @@ fn modified(folder: &Path, little_endian: bool) -> String {
     bytes.extend([word(0), word(0), word(65535), word(101)].concat());
     for at in 0..80 {
         let frame = [[0x45, 0, 0, 20], [0; 4], [64, 17, 0, 0], [10, 0, 0, 1 + (at % 2) as u8], [10, 0, 0, 9]].concat();
-        // Behind the usual four words: interface, protocol and kind of packet.
+        // After the usual four words: interface, protocol and packet type.
         bytes.extend([word(at / 10), word(at % 10 * 1000), word(20), word(1000), word(3), word(0x0800_0400)].concat());
         bytes.extend(frame);
     }
@@ -144,4 +144,27 @@ fn a_modified_capture_is_read_or_named() {
     let text = stdout(&["compare", "--trace", &little, "--policy", "drr", "--link", "1Gbps"]);
     assert!(text.starts_with("little.pcap: 80 packets of 2 flows, 0.080 MB over 7.01 s"), "{text}");
     refused(&["compare", "--trace", &modified(&folder, false)], &["big.pcap", "modified pcap", "editcap"]);
+}
+
+#[test]
+fn a_capture_without_a_usable_record_says_what_was_left_out() {
+    let folder = folder("hostile-unusable");
+    let whole = fs::read(modified(&folder, true)).unwrap();
+    let cut = folder.join("cut.pcap");
+    // The file's header, and the first record without its last byte.
+    fs::write(&cut, &whole[..24 + 24 + 19]).unwrap();
+    let why = "cut.pcap holds no packets: 1 capture ends in the midst of a record, which was left out";
+    refused(&["compare", "--trace", cut.to_str().unwrap()], &[why]);
+}
+
+#[test]
+fn control_characters_do_not_reach_a_terminal() {
+    let folder = folder("hostile-terminal");
+    let table = written(&folder, "escape.csv", "arrival_ns,flow,bytes,cpu_ns\n0,a\u{1b}[31m,100,5\n");
+    refused(&["compare", "--workload", &table], &["escape.csv, line 2: column 2 (flow)", "\\u{1b}"]);
+    let box_ = scenario("duration = \"1s\"", "1us", "arrivals = \"backlogged\"");
+    let box_ = written(&folder, "escape.toml", &box_.replace("\"x\"", "\"\\u001b[31m\""));
+    refused(&["compare", &box_], &["escape.toml, line 1: name: there is a control character"]);
+    let network = SMALL_NETWORK.replace("\"small\"", "\"\\u0000\"");
+    refused(&["compare", &written(&folder, "net.toml", &network)], &["net.toml, line 2: name: there is a control"]);
 }

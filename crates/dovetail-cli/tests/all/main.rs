@@ -1,4 +1,4 @@
-//! Every integration test of the command that needs no real link, as one program.
+//! All integration tests of the command that need no real link, as one program.
 
 #[path = "../support/mod.rs"]
 mod support;

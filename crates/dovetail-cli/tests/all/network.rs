@@ -1,4 +1,4 @@
-//! `dovetail compare` over a network, from outside: what it prints follows from the records and the capture that it writes.
+//! `dovetail compare` over a network, from outside: its output follows from the records and the capture that it writes.
 
 use crate::support;
 
@@ -13,13 +13,13 @@ use crate::support::{
 };
 use serde_json::Value;
 
-/// The small network without what never ends.
+/// The small network without unlimited traffic.
 fn transfers_alone() -> String {
     let (alone, _) = SMALL_NETWORK.split_once("[[traffic]]\nname = \"ftp\"").expect("the file transfer");
     alone.replace("stop = \"40s\"\n", "")
 }
 
-/// Runs three policies over a network and keeps all that there is to keep.
+/// Runs three policies over a network and keeps all output.
 fn compare(folder: &Path, text: &str, more: &[&str]) -> Value {
     let network = written(folder, "network.toml", text);
     let folder = folder.to_str().expect("a plain path");
@@ -78,7 +78,7 @@ fn read_capture(path: &Path) -> Vec<Captured> {
     packets
 }
 
-/// The capture is the records' packets that were sent, each at the time when its first bit left.
+/// The capture contains the records' packets that were sent, each at the time when its first bit left.
 fn check_capture(capture: &[Captured], records: &Records) {
     let mut rows: Vec<_> = records.rows.iter().collect();
     rows.sort_by_key(|row| row.start[0]);
@@ -90,7 +90,7 @@ fn check_capture(capture: &[Captured], records: &Records) {
     }
 }
 
-/// A flow's packets that arrived and that were dropped, and when the first arrived and how long it was.
+/// A flow's packets that arrived and that were dropped, and the time and length of the first.
 #[derive(Default)]
 struct Arrived {
     packets: u64,
@@ -119,12 +119,12 @@ fn host_link_ns(bytes: u64) -> u64 {
     10_000_000 + bytes * 800
 }
 
-/// When the receiver has a packet: its bits at 1 Mbit/s, 30 ms, and a host's link.
+/// When a packet reaches the receiver: its bits at 1 Mbit/s, 30 ms, and a host's link.
 fn taken_at(packet: &Captured) -> u64 {
     packet.nanos + packet.bytes * 8000 + 30_000_000 + host_link_ns(packet.bytes)
 }
 
-/// A transfer as the link saw it.
+/// A transfer as seen at the link.
 struct Seen {
     bytes: u64,
     seconds: f64,
@@ -132,8 +132,8 @@ struct Seen {
     dropped: u64,
 }
 
-/// Transfers that are through, from the link's side. A transfer begins a host's link before its first packet comes to the
-/// watched one, and is done when the last of its bytes to cross that has crossed the receiver's link: 30 ms and a host's
+/// Completed transfers, as seen at the link. A transfer starts the delay of a host's link before its first packet reaches
+/// the watched one, and ends when the last of its bytes to cross that has crossed the receiver's link: 30 ms and a host's
 /// link later.
 fn transfers_seen(capture: &[Captured], arrivals: &BTreeMap<String, Arrived>, from: &[&str]) -> Vec<Seen> {
     let of_hosts = |flow: &str| from.iter().any(|host| flow.starts_with(&format!("{host}:")));
@@ -143,7 +143,7 @@ fn transfers_seen(capture: &[Captured], arrivals: &BTreeMap<String, Arrived>, fr
         let (first, syn_bytes) = arrived.first.expect("a packet");
         let begun = first - host_link_ns(syn_bytes);
         let initial = packets().find(|packet| packet.flags & SYN != 0).expect("a handshake").sequence;
-        // When each first byte of a segment was through.
+        // When the first byte of each segment had crossed.
         let mut through: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for packet in packets().filter(|packet| packet.payload > 0) {
             let offset = packet.sequence.wrapping_sub(initial).wrapping_sub(1);
@@ -166,7 +166,7 @@ fn transfers_seen(capture: &[Captured], arrivals: &BTreeMap<String, Arrived>, fr
     seen
 }
 
-/// Packets of one host meet each other before its link: a few of them, 0.8 ms each.
+/// Packets of one host queue in front of its link: a few of them, 0.8 ms each.
 const UNCERTAIN_S: f64 = 0.005;
 
 fn check_times(said: &Value, seen: &[Seen]) {
@@ -199,7 +199,7 @@ fn every_number_of_transfers_follows_from_records_and_capture() {
     for policy in policies_of(&document) {
         let name = policy["policy"].as_str().expect("a name");
         let records = check_figures(policy, &["link"]);
-        // Records do not say when a packet that waited was thrown out, as the other policies do with a full buffer.
+        // The records do not contain the time when a queued packet was evicted, as by the other policies with a full buffer.
         if name == "fifo" {
             check_fairness(policy, &records);
         }
@@ -245,8 +245,8 @@ fn every_number_of_streams_follows_from_records_and_capture() {
         let arrivals = arrivals(&policy["records"]);
         let streams = policy["streams"].as_array().expect("streams");
         assert_eq!(streams.len(), 2);
-        // Packets that wait at the end have no line. Senders answer to what a policy does, so only the first policy's
-        // packets are counted there.
+        // Packets queued at the end have no line. Senders react to a policy, so packets are counted there for the first
+        // policy only.
         if name == "fifo" {
             let [all, sent, dropped] = [&document["workload"]["packets"], &policy["sent"], &policy["dropped"]]
                 .map(|count| count.as_u64().expect("a count"));
@@ -274,10 +274,10 @@ fn every_number_of_streams_follows_from_records_and_capture() {
                     "{name} {traffic} {key}: {given}, {exact_us}"
                 );
             }
-            // The first ten seconds do not count.
+            // The first ten seconds are excluded.
             let mbps = |from, to| received(&capture, host, from, to) as f64 * 8.0 / 1e6 / (to - from) as f64;
-            // A receiver reads what is behind a hole only when that is filled, so TCP may be off at the borders by what is
-            // held back.
+            // A receiver reads what is beyond a gap only once the gap is filled, so TCP may differ at the ends of the span
+            // by what is held back.
             let tolerance = if traffic == "voice" { 1e-9 } else { 0.02 };
             near(&stream["mean_mbps"], mbps(10, 40), tolerance, traffic);
             let least = [10, 20, 30].map(|from| mbps(from, from + 10)).into_iter().fold(f64::MAX, f64::min);
@@ -303,12 +303,12 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     assert!((said.as_str(), &files) == (run("7").0.as_str(), &run("7").1), "the same seed gave another run");
     let (other, others) = run("8");
     assert!(said != other && files[0] != others[0]);
-    // One after the other is the same as side by side.
+    // Sequential and parallel runs are the same.
     let network = written(&folder("network-jobs"), "network.toml", SMALL_NETWORK);
     assert_eq!(stdout(&["compare", &network, "--jobs", "1"]), stdout(&["compare", &network, "--jobs", "5"]));
 }
 
-/// When the first packets of the transfers come to the link, from the first to the last, in seconds.
+/// When the first packets of the transfers reach the link, from the first to the last, in seconds.
 fn beginnings(policy: &Value) -> f64 {
     let mut first: Vec<u64> = arrivals(&policy["records"]).values().filter_map(|flow| Some(flow.first?.0)).collect();
     first.sort_unstable();
@@ -328,7 +328,7 @@ fn options_change_what_they_say() {
             assert_eq!(row.end[0] - row.start[0], u64::from(row.bytes) * 4000, "8 bits at 2 Mbit/s");
         }
     }
-    // The load is of the link, so the same load of twice the link comes in half the time.
+    // The load is relative to the link, so the same load on a link of twice the rate arrives in half the time.
     let twice = beginnings(&document["policies"][0]);
     assert!((twice / plain - 0.5).abs() < 0.01, "on twice the link transfers begin over {twice} s, not over {plain}");
 }

@@ -1,5 +1,5 @@
-//! The report in a real browser: it opens without a network, draws its charts, fits a phone, and is dark where the
-//! reader's desktop is dark. Skipped with a message where there is no Chromium.
+//! The report in a real browser: it opens without a network, draws its charts, fits a phone, and is dark if the reader's
+//! desktop is dark. Skipped with a message if there is no Chromium.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ const SMALL_BOX: &str = "name = 'box'\nduration = '30ms'\n[[resource]]\nname = '
     rate = '100Mbps'\n[[class]]\nname = 'one'\ncost = { cpu = '90us' }\n[[flow]]\nname = 'a'\nclass = 'one'\nsize = 200\n\
     arrivals = { poisson = '9000/s' }\n[[flow]]\nname = 'b'\nclass = 'one'\nsize = 900\narrivals = { poisson = '9000/s' }\n";
 
-/// Runs the browser on a page; what it printed.
+/// Runs the browser on a page; returns what it printed.
 fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path) -> String {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
@@ -40,17 +40,33 @@ fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The report of a command; `network` is that of a comparison over one.
-fn report(folder: &Path, command: &str) -> PathBuf {
+/// A policy whose name is wider than a phone.
+const LONG_POLICY: &str = "tradeoff:alpha=0.123456789012345678901234567890123456789";
+
+/// The box, with names as long as they may be.
+fn with_long_names() -> String {
+    ["'box'", "'a'", "'b'"].iter().fold(SMALL_BOX.to_owned(), |text, name| {
+        let long = name.trim_matches('\'').repeat(64);
+        text.replace(name, &format!("'{}'", &long[..64]))
+    })
+}
+
+/// The report of a command; `network` is that of a comparison over a network.
+fn report(folder: &Path, name: &str) -> PathBuf {
     let table = small_table(folder);
     let page = folder.join("report.html");
-    let (command, input) = match command {
-        "profile" => (command, ["all", "--packets=50"].map(str::to_owned)),
+    let (command, input) = match name {
+        "profile" => (name, ["all", "--packets=50"].map(str::to_owned)),
         "samples" => ("compare", [written(folder, "box.toml", SMALL_BOX), "--seeds=1..20".to_owned()]),
+        "long" => ("compare", [written(folder, "box.toml", &with_long_names()), "--seed=1".to_owned()]),
         "network" => ("compare", [written(folder, "small.toml", SMALL_NETWORK), "--seed=1".to_owned()]),
-        _ => (command, ["--workload".to_owned(), table.display().to_string()]),
+        _ => (name, ["--workload".to_owned(), table.display().to_string()]),
     };
-    let policies: &[&str] = if command == "explain" { &["--policy", "fifo", "--against", "drfq"] } else { &[] };
+    let policies: &[&str] = match name {
+        "explain" => &["--policy", "fifo", "--against", "drfq"],
+        "long" => &["--policy", LONG_POLICY, "--policy", "fifo"],
+        _ => &[],
+    };
     let said =
         stdout(&[&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")], policies].concat());
     assert!(said.contains("report.html"), "the report is named: {said}");
@@ -67,20 +83,20 @@ fn charts_are_drawn_and_a_phone_can_read_them() {
 
 #[test]
 fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
-    // Of each policy makespan, two utilisations, and shares by three lines, with what was promised.
+    // For each policy makespan, two utilisations, and three lines of shares, with what was promised.
     read_on_a_phone("tune", 6, 13);
 }
 
 #[test]
 fn an_explanation_s_charts_are_drawn_and_a_phone_can_read_them() {
-    // Bars and a grid of each of two policies.
+    // Bars and a grid for each of two policies.
     read_on_a_phone("explain", 4, 0);
 }
 
 #[cfg(feature = "profile")]
 #[test]
 fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
-    // Two lines of each of five functions, and a line of each in the distribution.
+    // Two lines for each of five functions, and one line each in the distribution.
     read_on_a_phone("profile", 6, 15);
 }
 
@@ -91,8 +107,13 @@ fn charts_of_several_samples_are_drawn_and_a_phone_can_read_them() {
 }
 
 #[test]
+fn long_names_are_broken_where_a_phone_ends() {
+    read_on_a_phone("long", 5, 0);
+}
+
+#[test]
 fn a_network_s_charts_are_drawn_and_a_phone_can_read_them() {
-    // Of five policies times by size, shares of short transfers, rates of two streams, and time at the link.
+    // For each of five policies times by size, shares of short transfers, rates of two streams, and time at the link.
     read_on_a_phone("network", 5, 25);
 }
 
@@ -100,7 +121,7 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
     let Some(browser) = browser() else { return };
     let folder = folder(&format!("page-phone-{command}"));
     report(&folder, command);
-    // A page that looks at the report in a frame as wide as a phone and writes down what it sees.
+    // A page that shows the report in a frame as wide as a phone and records the result.
     let probe = folder.join("probe.html");
     let script = "\
         const frame = document.querySelector('iframe');

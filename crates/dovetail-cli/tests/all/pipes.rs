@@ -1,4 +1,4 @@
-//! Inputs that can be read only once: what they bring is the same as out of a file.
+//! Inputs that can be read only once: the result is the same as from a file.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -15,7 +15,7 @@ use crate::support::{folder, small_table, stdout, written};
 
 const ARGS: [&str; 6] = ["--policy", "fifo", "--policy", "drr", "--jobs", "2"];
 
-/// What depends neither on the machine nor on the input's name.
+/// The part that depends on neither the machine nor the input's name.
 fn same_of_any_name(text: &[u8]) -> Value {
     let mut document: Value = serde_json::from_slice(text).unwrap();
     for policy in document["policies"].as_array_mut().unwrap() {
@@ -87,7 +87,7 @@ fn a_scenario_and_a_packed_capture_come_through_pipes() {
     let mut want = same_of_any_name(stdout(&of_file).as_bytes());
     assert!(want["workload"]["packets"].as_u64().unwrap() > 1000);
     let mut of_packed = same_of_any_name(&piped(&run("-"), &packed.finish().unwrap()));
-    // The hash is that of the bytes as they came.
+    // The hash covers the bytes as received.
     let hash = |document: &mut Value| document["provenance"]["inputs"][0]["sha256"].take();
     let (of_packed_bytes, of_bytes) = (hash(&mut of_packed), hash(&mut want));
     assert!(of_packed_bytes.is_string() && of_bytes.is_string() && of_packed_bytes != of_bytes);

@@ -1,4 +1,4 @@
-//! `dovetail profile` from outside: every figure follows from the samples it writes, and `compare` reads its file.
+//! `dovetail profile` from outside: every figure follows from the samples it writes, and `compare` reads its output.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -22,7 +22,7 @@ fn samples(path: &Path) -> BTreeMap<String, Vec<(u32, u64)>> {
     found
 }
 
-/// The line of least squares by Cramer's rule on whole numbers, which no rounding touches until the last division.
+/// The least-squares line by Cramer's rule on integers, exact until the last division.
 fn least_squares(samples: &[(u32, u64)]) -> (f64, f64) {
     let sum = |of: fn(i128, i128) -> i128| samples.iter().map(|&(x, y)| of(x.into(), y.into())).sum::<i128>();
     let n = samples.len() as i128;
@@ -39,7 +39,7 @@ fn line(fit: &Value) -> (f64, f64) {
     (fit["per_byte_ns"].as_f64().expect("a number"), fit["per_packet_ns"].as_f64().expect("a number"))
 }
 
-/// That a fit is of these samples: the line of least squares, or the best without a negative part.
+/// Asserts that a fit matches these samples: the least-squares line, or the best one without a negative part.
 fn check_fit(fit: &Value, samples: &[(u32, u64)], what: &str) {
     let (a, b) = least_squares(samples);
     let used = line(fit);
@@ -65,7 +65,7 @@ fn check_fit(fit: &Value, samples: &[(u32, u64)], what: &str) {
     }
 }
 
-/// Every figure of a function, again from its samples.
+/// Recomputes every figure of a function from its samples.
 fn check(function: &Value, samples: &[(u32, u64)]) {
     let name = function["function"].as_str().expect("a name");
     assert_eq!(function["packets"], samples.len() as u64);
@@ -120,7 +120,7 @@ fn every_figure_follows_from_the_samples() {
     for function in functions {
         let name = function["function"].as_str().expect("a name");
         check(function, &samples[name]);
-        // Sizes come neither one after the other nor in turn: what follows is the same no more often than by chance.
+        // Sizes are shuffled: successive ones are the same no more often than by chance.
         let sizes = function["sizes"].as_array().expect("sizes").len();
         for apart in 1..=2 * sizes {
             let pairs = samples[name].iter().zip(&samples[name][apart..]);
@@ -142,7 +142,7 @@ fn packets_grow_by_what_the_functions_add() {
             let bytes = row["bytes"].as_f64().expect("bytes");
             let out = match name {
                 "forwarding" | "monitoring" => bytes,
-                // Outer header, ESP's, IV, the inner packet with a trailer of 2 bytes to a multiple of 4, ICV.
+                // Outer header, ESP header, IV, the inner packet with a trailer of 2 bytes to a multiple of 4, ICV.
                 "ipsec" => 14.0 + 20.0 + 8.0 + 8.0 + ((bytes - 14.0 + 2.0) / 4.0).ceil() * 4.0 + 16.0,
                 _ => {
                     let expansion = row["expansion"].as_f64().expect("a number");
@@ -156,7 +156,7 @@ fn packets_grow_by_what_the_functions_add() {
         if sums.1 > 0.0 {
             near(&function["expansion"], sums.0 / sums.1, 1e-12, name);
         }
-        // A picture of 1536 bytes travels with 42 bytes of headers; there are none of 64 and 1001.
+        // A picture of 1536 bytes has 42 bytes of headers; there are no pictures of 64 and 1001 bytes.
         let sizes = if name == "jpeg" { vec![1578] } else { vec![64, 1001, 1536] };
         let listed: Vec<_> =
             function["sizes"].as_array().expect("sizes").iter().map(|row| row["bytes"].clone()).collect();
@@ -204,7 +204,7 @@ fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     near(&document["functions"][0]["expansion"], class["expansion"].as_float().expect("a float"), 1e-5, "expansion");
     assert_eq!(scenario["resource"][1]["rate"].as_str(), Some("250Mbps"));
 
-    // The distribution is that of measured over fitted.
+    // The distribution is of measured over fitted cost.
     let mut ratios: Vec<f64> =
         samples(&csv)["redundancy"].iter().map(|&(x, y)| y as f64 / (a * f64::from(x) + b)).collect();
     ratios.sort_by(f64::total_cmp);
@@ -217,7 +217,7 @@ fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     assert!(points.len() <= 50 && points.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1));
     assert_eq!((points[0].1, points[points.len() - 1].1), (0.0, 1.0));
     for &(ratio, share) in &points {
-        // Sample k of n stands at (k + 1/2) / n.
+        // Sample k of n is at (k + 1/2) / n.
         let want = ratios[((share * ratios.len() as f64 - 0.5).round() as usize).min(ratios.len() - 1)];
         assert!((ratio - want).abs() <= 1e-4 * want, "{ratio} at {share}, not {want}");
     }
@@ -230,7 +230,7 @@ fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     let compared: Value =
         serde_json::from_str(&stdout(&[&["compare", plain(&toml)][..], &args].concat())).expect("JSON");
     assert_eq!(compared["workload"]["packets"], 400);
-    // What packets cost the CPU is the line times a factor of that distribution, and the link sees them shrunk.
+    // The CPU cost of packets is the line times a factor from that distribution, and the link sees them shrunk.
     let expansion = class["expansion"].as_float().expect("a float");
     let mut factors = Vec::new();
     for row in read_records(&folder.join("drfq.csv")).rows {
@@ -326,6 +326,11 @@ fn wrong_use_is_answered_with_status_2() {
     asked(&["ipsec", "--packets", "0"], &["packets"]);
     asked(&["ipsec", "--packets", "2000000"], &["2,000,000"]);
     asked(&["ipsec", "--link", "0Mbps"], &["--link"]);
+    asked(&["ipsec", "--seed", "-1"], &["invalid value '-1' for '--seed"]);
+    asked(&["--json"], &["--json: name a function, or all"]);
+    for (option, file) in [("--output", "box.toml"), ("--samples", "ns.csv"), ("--report", "profile.html")] {
+        asked(&[option, file], &[&format!("{option}: name a function, or all")]);
+    }
 }
 
 #[test]

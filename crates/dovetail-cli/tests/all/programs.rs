@@ -1,4 +1,4 @@
-//! `compare --programs`: what was learnt of programs outlives the run.
+//! `compare --programs`: what was learnt about programs is kept for later runs.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -44,7 +44,7 @@ fn what_one_run_learns_the_next_one_starts_from() {
         ["compare", scenario, "--policy", "fifo", "--policy", "drfq:estimator=llsr", "--programs", programs];
     stdout(&estimated);
     let text = fs::read_to_string(programs).unwrap();
-    // Costs without noise: the line is found again, to the rounding of whole nanoseconds.
+    // Costs without noise: the line is recovered, up to the rounding to whole nanoseconds.
     let has = |line: &str| assert!(text.lines().any(|other| other.trim() == line), "{line}\n{text}");
     let line = text.lines().find(|line| line.contains("bytes")).unwrap();
     let numbers: Vec<f64> =
@@ -53,7 +53,7 @@ fn what_one_run_learns_the_next_one_starts_from() {
     has("cost = { cpu = \"50000ns\" }");
     has("processing = \"header\"");
     has("expansion = 0.5");
-    // It is a scenario like any other, and one to seed estimates from: with lies in it, the configured line is a lie.
+    // The file is a valid scenario, and can seed estimates: with wrong figures in it, the configured line is wrong.
     let honest = stdout(&["compare", scenario, "--policy", "drfq:estimator=line", "--programs", programs, "--json"]);
     let error = |json: &str| {
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -63,7 +63,7 @@ fn what_one_run_learns_the_next_one_starts_from() {
     fs::write(programs, text.replace("50000ns", "150us")).unwrap();
     let lied_to = stdout(&["compare", scenario, "--policy", "drfq:estimator=line", "--programs", programs, "--json"]);
     assert!(error(&lied_to) > 50.0, "{lied_to}");
-    // And it has learnt better by the end.
+    // By the end it has learnt the right ones.
     assert!(fs::read_to_string(programs).unwrap().contains("50000ns"));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing is left beside");
 }

@@ -1,4 +1,4 @@
-//! What every document says of where its figures come from.
+//! The provenance in every document.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn provenance(args: &[&str]) -> Value {
     document(args)["provenance"].take()
 }
 
-/// A box with two kinds of flows, short.
+/// A short run of a box with two kinds of flows.
 const BOX: &str = "name = 'box'\nseed = 3\nduration = '50ms'\n[[resource]]\nname = 'cpu'\n[[resource]]\nname = 'link'\n\
     rate = '100Mbps'\n[[class]]\nname = 'one'\ncost = { cpu = '50us' }\n[[flow]]\nname = 'a'\nclass = 'one'\n\
     size = 1000\narrivals = { poisson = '12000/s' }\n";
@@ -36,7 +36,7 @@ fn the_same_input_has_the_same_block_and_another_one_has_not() {
     assert_eq!(pipeline["pipeline"], json!({ "value": "buffer=2", "origin": "given" }));
     assert_eq!(pipeline["load"], json!({ "value": 0.5, "origin": "given" }));
     assert_eq!(pipeline["queue_packets"], 9);
-    // A line end more is no other packet, and another file.
+    // An additional newline changes no packet, but changes the file.
     let mut bytes = fs::read(&table).expect("a table");
     bytes.push(b'\n');
     fs::write(&table, bytes).expect("written");

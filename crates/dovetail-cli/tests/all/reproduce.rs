@@ -1,4 +1,4 @@
-//! Published experiments as a script sees them: the rows of `dovetail reproduce --json`, judged here once more.
+//! Published experiments as seen by a script: the rows of `dovetail reproduce --json`, checked again here.
 
 #[cfg(feature = "bed")]
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::{io::Write, path::PathBuf};
 use crate::support::{dovetail, folder, stdout};
 use serde_json::Value;
 
-/// The rows of each experiment, in the order in which they were asked for.
+/// The rows of each experiment, in the order requested.
 fn reproduce(args: &[&str]) -> Vec<Vec<Value>> {
     let text = stdout(&[&["reproduce"], args, &["--json"]].concat());
     let document: Value = serde_json::from_str(&text).expect("one JSON document");
@@ -26,7 +26,7 @@ fn what(row: &Value) -> &str {
     row["what"].as_str().expect("words")
 }
 
-/// The rows whose words begin so, of which there are to be `count`.
+/// The rows whose text begins like this; asserts that there are `count`.
 fn rows<'a>(rows: &'a [Value], begin: &str, count: usize) -> Vec<&'a Value> {
     let found: Vec<_> = rows.iter().filter(|row| what(row).starts_with(begin)).collect();
     assert_eq!(found.len(), count, "rows '{begin}…'");
@@ -39,7 +39,7 @@ fn assert_at_least(rows: &[&Value], least: f64) {
     }
 }
 
-/// A verdict has to follow from the numbers beside it.
+/// A verdict must follow from the numbers beside it.
 fn assert_judged(row: &Value) {
     let [expected, tolerance] = ["expected", "tolerance"].map(|key| row[key].as_f64().expect("a number"));
     assert!(row["unit"].is_string() && (row["paper"].is_null() || row["paper"].is_number()), "{row}");
@@ -50,7 +50,7 @@ fn assert_judged(row: &Value) {
         other => panic!("judged '{other}'"),
     };
     assert_eq!(row["holds"], holds, "{row}");
-    // What does not hold is known not to, with a reason; and the other way round, but for costs that are measured here.
+    // Rows that do not hold are known not to, with a reason; and vice versa, except for costs measured here.
     let expectation = &row["expectation"];
     let known = expectation["known-not"].as_str().is_some_and(|why| why.len() > 20);
     assert!(known || expectation == "holds" || expectation == "open", "{row}");
@@ -106,7 +106,7 @@ fn the_cbcs_report_comes_out_where_it_does() {
         let guarantees: Vec<f64> = rows(table2, begin, 2).into_iter().map(measured).collect();
         assert_eq!(guarantees, exact);
     }
-    // Both flows need the CPU for 40 ms of every 40, so somebody has to wait.
+    // Both flows need the CPU for 40 ms of every 40, so one of them has to wait.
     assert_at_least(&rows(table2, "worst delay of flow", 4), 40.0 + 1.0);
 
     // The rates are derived from the CPU shares; Table 3's expansion factors give MPEG flows more of the link than Table 4.
@@ -118,12 +118,12 @@ fn the_cbcs_report_comes_out_where_it_does() {
         }
     }
 
-    // The headline does not come out, and nothing was done to make it.
+    // The headline is not reproduced, and nothing was done to force it.
     for row in rows(fig6, "worst delay of MPEG flow 1, WFQ over CBCS", 2) {
         assert!(row["holds"] == false && (0.8..1.2).contains(&measured(row)), "{row}");
     }
     assert_eq!(failed(fig10), [""; 0]);
-    // A packet of each flow more or less at both ends of five seconds: under three points, and over nothing.
+    // One packet more or less of each flow at both ends of five seconds: under three points, and more than nothing.
     let [difference] = rows(fig10, "largest difference of link utilisation in five seconds", 1)[..] else {
         unreachable!()
     };
@@ -131,7 +131,7 @@ fn the_cbcs_report_comes_out_where_it_does() {
     assert_at_least(&rows(fig10, "CPU utilisation", 4), 96.0);
 }
 
-/// Over 16 seeds, which takes minutes in a debug build: only where `DOVETAIL_LONG` is set.
+/// Over 16 seeds, which takes minutes in a debug build: only if `DOVETAIL_LONG` is set.
 #[test]
 fn short_flows_first_keeps_its_promises() {
     if std::env::var_os("DOVETAIL_LONG").is_none() {
@@ -159,7 +159,7 @@ fn a_flood_starves_long_flows_by_the_printed_rule_and_not_by_shares() {
     let found = document["rows"].as_array().expect("rows");
     found.iter().for_each(assert_judged);
     assert_eq!(failed(found), [""; 0]);
-    // At a ratio of 2 the long group has a third of the link, 1 Mbit/s.
+    // At a ratio of 2 the long group gets a third of the link, 1 Mbit/s.
     let table = document["tables"][0]["rows"].as_array().expect("a table");
     let number = |policy: &str, column: usize| -> f64 {
         let row = table.iter().find(|row| row[0] == policy).unwrap_or_else(|| panic!("no {policy}"));
@@ -168,7 +168,7 @@ fn a_flood_starves_long_flows_by_the_printed_rule_and_not_by_shares() {
     let [while_waiting, stream, ftp, of_link] = [1, 2, 3, 4].map(|column| number("drr-sff", column));
     assert!((while_waiting - 100.0 / 3.0).abs() < 0.1 && (stream - 1.0).abs() < 0.01, "{while_waiting} {stream}");
     assert!((ftp / 3.0 * 100.0 - of_link).abs() < 0.1 && (0.5..=1.0).contains(&ftp), "{ftp} {of_link}");
-    // Whoever slows down when packets are lost gets nothing under any other rule.
+    // Under any other rule, flows that slow down when packets are lost get nothing.
     for policy in ["fifo", "drr", "las", "run2c", "drr-sff:steal=long-first"] {
         assert!(number(policy, 4) < 5.0, "{policy} gives the FTP something");
     }
@@ -188,7 +188,7 @@ fn msf_rs_s_equations_hold_in_an_ideal_link() {
     assert!(rows(fig5, "W+ = ", 12).iter().all(|row| measured(row) <= 1.0 + 1e-9));
 }
 
-/// Dozens of runs over hundreds of virtual seconds: only where `DOVETAIL_LONG` is set.
+/// Dozens of runs over hundreds of virtual seconds: only if `DOVETAIL_LONG` is set.
 #[test]
 fn msf_rs_shares_as_it_says_and_does_not_shorten_the_mean() {
     if std::env::var_os("DOVETAIL_LONG").is_none() {
@@ -203,9 +203,9 @@ fn msf_rs_shares_as_it_says_and_does_not_shorten_the_mean() {
     }
     let lengths: Vec<usize> = experiments.iter().map(Vec::len).collect();
     assert_eq!(lengths, [14, 18, 29, 5, 2, 17]);
-    // Whatever the loop and the sizes, the paper's decrease does not come out; docs/reproduce.md says why.
+    // Whatever the loop and the sizes, the paper's decrease is not reproduced; docs/reproduce.md says why.
     let latency = |row: &&Value| what(row).ends_with("mean latency, MSF-RS against ordinary");
-    // And a run of 200 s is short for the large responses that grants puts off.
+    // And a run of 200 s is short for the large responses that grants delays.
     let little = "closed, grants: mean latency by Little's law";
     let expected: Vec<&str> = fig9.iter().filter(latency).map(what).chain([little]).collect();
     assert_eq!((expected.len(), failed(fig9)), (7, expected));
@@ -216,7 +216,7 @@ fn msf_rs_shares_as_it_says_and_does_not_shorten_the_mean() {
     }
 }
 
-/// Costs measured here and now, so only what no noise turns round.
+/// Costs measured here and now, so only checks that noise cannot reverse.
 #[cfg(feature = "profile")]
 #[test]
 fn least_squares_predicts_measured_costs_better_than_smoothing() {
@@ -250,7 +250,7 @@ fn a_build_without_a_test_bed_says_how_to_get_one() {
 fn a_real_link_that_cannot_be_made_is_a_clear_error() {
     for name in ["msfrs-table2", "msfrs-table3"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
-        // Neither iproute2 nor Squid is to be found there, and who is not root gets no further than that.
+        // Neither iproute2 nor Squid is found there, and without root it gets no further than that.
         let output = command.args(["reproduce", name]).env("PATH", "/nonexistent").output().expect("the command runs");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -294,7 +294,7 @@ fn every_experiment_is_listed() {
     }
 }
 
-/// A capture of 40 flows of Ethernet frames with UDP in a second, a few of which send most.
+/// A capture of 40 flows of Ethernet frames with UDP within a second, where a few flows send most.
 fn capture(name: &str) -> PathBuf {
     let path = folder(name).join("small.pcap");
     let mut file = std::fs::File::create(&path).expect("the capture is created");
@@ -369,9 +369,16 @@ fn a_capture_that_is_none_is_a_clear_error() {
 #[test]
 fn what_would_be_ignored_is_refused() {
     for (args, said) in [
-        (&["reproduce", "--json"][..], "name an experiment"),
+        (&["reproduce", "--json"][..], "--json: name an experiment"),
+        (&["reproduce", "--report", "r.html"], "--report: name an experiment"),
+        (&["reproduce", "--trace", "nowhere.pcap"], "--trace: name an experiment"),
+        (&["reproduce", "--live"], "--live: name an experiment"),
+        (&["reproduce", "all", "nope"], "there is no experiment 'nope'"),
         (&["reproduce", "tradeoff-fig1", "--trace", "nowhere.pcap"], "tradeoff-fig7, tradeoff-fig8, tradeoff-fig9 do"),
         (&["compare", "--load", "1e-12"], "from 0.000001 to 1000"),
+        (&["compare", "--seed", "-1"], "invalid value '-1' for '--seed"),
+        (&["compare", "--jobs", "-1"], "invalid value '-1' for '--jobs"),
+        (&["explain", "--policy", "fifo", "--packet", "-1"], "invalid value '-1' for '--packet"),
     ] {
         let output = dovetail(args);
         let errors = String::from_utf8_lossy(&output.stderr);

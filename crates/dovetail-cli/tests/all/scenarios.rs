@@ -1,4 +1,4 @@
-//! Scenarios that come with the command, found by name from any folder; and what was meant by a name that is not known.
+//! Built-in scenarios, found by name from any folder; and suggestions for unknown names.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -49,7 +49,7 @@ fn a_name_is_found_from_any_folder_and_a_file_of_that_name_wins() {
     let by_path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/atfq-fig1.toml");
     let by_path = workload(&dovetail(&["compare", by_path, "--policy", "drr", "--json"]));
     assert_eq!(workload(&run_in(&folder, &args)), by_path);
-    // A folder is no scenario.
+    // A folder is not a scenario.
     fs::create_dir(folder.join("atfq-fig1")).unwrap();
     assert_eq!(workload(&run_in(&folder, &args)), by_path);
     fs::remove_dir(folder.join("atfq-fig1")).unwrap();

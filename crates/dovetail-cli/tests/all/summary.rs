@@ -74,7 +74,7 @@ fn a_row_of_a_run_has_the_document_s_figures_and_says_where_they_come_from() {
             ("fairness.max_active_time_gap_us", "/fairness/max_active_time_gap_us"),
             ("dropped", "/dropped"),
         ] {
-            // A JSON reader may be a bit off in the last digit.
+            // A JSON parser may be slightly off in the last digit.
             let wanted = policy.pointer(at).and_then(Value::as_f64).expect("a number");
             assert!((number(column) / wanted - 1.0).abs() < 1e-12 && wanted > 0.0, "{column}: {wanted}");
         }

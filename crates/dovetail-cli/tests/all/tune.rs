@@ -1,5 +1,5 @@
-//! `dovetail tune` from outside: what it prints follows from the records it writes, the published traffic bends where the
-//! paper says, and traffic without a trade is answered with the fair setting and the reason.
+//! `dovetail tune` from outside: its output follows from the records it writes, the published traffic has its knee where
+//! the paper says, and for traffic without a trade-off it recommends the fair setting and gives the reason.
 
 use std::{fs, path::Path};
 
@@ -52,7 +52,7 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
     let late = recompute::latencies(rows);
     near(&point["p99_latency_us"], recompute::quantile(&late, 0.99) as f64 / 1e3, 0.001, "p99");
 
-    // Packets that were refused never waited; nothing else is dropped here.
+    // Refused packets never waited; no others are dropped here.
     let waits: Vec<Wait> = rows.iter().map(Wait::of).collect();
     let dominant: u64 = waits.iter().filter_map(|wait| wait.dominant).map(|(start, end)| end - start).sum();
     near(&point["work_per_s"], dominant as f64 / makespan, 1e-9, "work");
@@ -85,7 +85,7 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
     }
 }
 
-/// That the recommendation is done sooner than the fair setting, and that its promise is in the records.
+/// Asserts that the recommended setting finishes sooner than the fair one, and that the records confirm its promise.
 fn check_promise(document: &Value, sweep: &Value) {
     let best = recommended(sweep);
     let fair = point(sweep, "tradeoff:alpha=1");
@@ -97,8 +97,8 @@ fn check_promise(document: &Value, sweep: &Value) {
     }
 }
 
-/// The traffic of the paper's table 2 with a tenth of its flows and a thirtieth of their packets: times in microseconds
-/// as they follow from its printed makespans, all packets there from the beginning.
+/// The traffic of the paper's table 2 with a tenth of its flows and a thirtieth of their packets: times in microseconds as
+/// they follow from its printed makespans, all packets there from the beginning.
 fn table_2(folder: &Path) -> String {
     let mut text = String::from("arrival_ns,flow,bytes,cpu_ns,link_ns\n");
     for packet in 0..600 {
@@ -121,7 +121,7 @@ fn the_published_traffic_bends_where_the_paper_says() {
     assert_eq!(number(&document["window_s"]), 0.02, "a fifth of the makespan, rounded down");
     let tradeoff = sweep(&document, "tradeoff");
     assert_eq!((&tradeoff["knob"], &tradeoff["pipeline"]), (&"alpha".into(), &"unbounded".into()));
-    // Table 2: makespans in percent of alpha=1's.
+    // Table 2: makespans in percent of that of alpha=1.
     let fair = number(&point(tradeoff, "tradeoff:alpha=1")["makespan_s"]);
     for (alpha, percent) in
         [("0.95", 94.28), ("0.9", 87.95), ("0.85", 84.72), ("0.7", 84.64), ("0.6", 84.54), ("0.5", 84.54)]
@@ -138,7 +138,7 @@ fn the_published_traffic_bends_where_the_paper_says() {
             check(point, &document, &["cpu", "link"], |_| 1.0);
         }
     }
-    // Flows that all wait all the time: what is promised is what is seen, but for a packet at the windows' ends.
+    // Flows that are always backlogged: the promised shares are those observed, up to a packet at the windows' ends.
     for point in points(tradeoff) {
         let (worst, value) = (number(&point["worst_share"]), number(&point["value"]));
         assert!(worst > value - 0.02 && worst < value + 0.01, "{point}");
@@ -196,7 +196,7 @@ fn weights_count() {
     assert!(number(&fair["worst_share"]) > 0.9, "{fair}");
 }
 
-/// A scenario's flows that always have more supply what a run takes: the workload is the first run's.
+/// A scenario's unlimited flows supply as much as a run takes: the workload is the first run's.
 fn check_workload_free(point: &Value, document: &Value, weight: impl Fn(&str) -> f64) {
     let mut document = document.clone();
     document["workload"]["packets"] = (number(&point["sent"]) as u64 + number(&point["dropped"]) as u64).into();
@@ -218,7 +218,7 @@ fn a_real_capture_is_tuned_and_the_promise_is_in_its_records() {
     assert!(notes.contains("no box is described"), "{notes}");
 }
 
-/// What is said of a table with these rows.
+/// The verdict on a table with these rows.
 fn why(name: &str, rows: &str, args: &[&str]) -> String {
     let path = folder(name).join("table.csv");
     fs::write(&path, format!("arrival_ns,flow,bytes,cpu_ns,link_ns\n{rows}")).expect("written");

@@ -1,12 +1,12 @@
-//! `dovetail tune` of a gateway, from outside: its figures are the medians of what `compare` prints for the same seeds, and
-//! what it recommends follows from them.
+//! `dovetail tune` for a gateway, from outside: its figures are the medians of those of `compare` for the same seeds, and
+//! its recommendation follows from them.
 
 use std::{fs, path::Path};
 
 use crate::support::{dovetail, folder, near, stdout, written};
 use serde_json::Value;
 
-/// The network that comes with the project, with less to wait for.
+/// The network that comes with the project, shortened.
 fn network(folder: &Path) -> String {
     let text = include_str!("../../../../scenarios/access.toml");
     let mut short = text.to_owned();
@@ -71,7 +71,7 @@ fn figures_are_the_medians_of_compare_s_over_the_seeds() {
     }
 }
 
-/// What should be run by the figures that were printed.
+/// The setting to recommend according to the printed figures.
 fn recommended(document: &Value) -> &str {
     let ordinary =
         list(document, "beside").iter().find(|point| point["policy"] == "none").expect("the ordinary gateway");
@@ -105,7 +105,7 @@ fn what_is_recommended_follows_from_the_figures() {
         assert_eq!(list(&document, "points")[0]["policy"], "grants:lag=60kB,order=srpt,ageing=0,delay=20ms");
         assert_eq!(document["recommended"], recommended(&document), "at a load of {load}");
     }
-    // In so short a time long responses are too few for a recommendation; in the whole scenario there is one.
+    // In so short a run there are too few long responses for a recommendation; in the whole scenario there is one.
     let document = json(&["tune", "access", "--json", "--load", "0.9", "--points", "2", "--policy", "grants"]);
     assert_eq!(document["recommended"], recommended(&document));
     assert_ne!(document["recommended"], "none");

@@ -1,4 +1,4 @@
-//! `dovetail gateway` as the proxy of a bed.
+//! `dovetail gateway` as the proxy of a testbed.
 #![allow(dead_code)]
 
 use std::{env, fmt::Write, fs, process::Command, thread, time::Duration};
@@ -6,7 +6,7 @@ use std::{env, fmt::Write, fs, process::Command, thread, time::Duration};
 use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Via, What, check};
 use dovetail_skip::skipped;
 
-/// Whether a test of minutes is to run, and can.
+/// Whether a test of minutes is enabled, and possible.
 pub fn possible() -> bool {
     if env::var_os("DOVETAIL_LONG").is_none() {
         skipped("takes minutes, DOVETAIL_LONG=1 runs it");
@@ -19,7 +19,7 @@ pub fn has_squid() -> bool {
     has("squid", "-v")
 }
 
-/// Whether there is this program, which says its version when it is asked so.
+/// Whether this program exists, judging by its version output.
 pub fn has(program: &str, version: &str) -> bool {
     let is_there = Command::new(program).arg(version).output().is_ok();
     if !is_there {
@@ -28,14 +28,14 @@ pub fn has(program: &str, version: &str) -> bool {
     is_there
 }
 
-/// Those whose words hold what `DOVETAIL_CELLS` says, all where it says nothing.
+/// The cells whose words contain `DOVETAIL_CELLS`, or all if that is not set.
 pub fn chosen<T>(mut cells: Vec<T>, words: impl Fn(&T) -> String) -> Vec<T> {
     let wanted = env::var("DOVETAIL_CELLS").unwrap_or_default();
     cells.retain(|cell| words(cell).contains(&wanted));
     cells
 }
 
-/// All at once, so many at a time.
+/// All of them, this many at a time.
 pub fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(
     at_a_time: usize,
     of: &[T],
@@ -49,7 +49,7 @@ pub fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(
     done
 }
 
-/// The middle of an odd number of them.
+/// The median of an odd number of values.
 pub fn median(mut of: Vec<f64>) -> f64 {
     of.sort_by(f64::total_cmp);
     of[of.len() / 2]
@@ -71,13 +71,13 @@ pub fn link(rate_bps: u64, round_trip: Duration, users: &[u32]) -> BedSpec {
     }
 }
 
-/// A user who downloads as long as the run lasts.
+/// A user who downloads for the whole run.
 pub fn download(class: usize, user: u32, via: Via) -> Job {
     let what = What::Get { bytes: 50_000_000 };
     Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::UntilDuration }
 }
 
-/// Plays the jobs in a bed of their own, of which none may fail.
+/// Runs the jobs in a testbed of their own; none may fail.
 pub fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> Played {
     let mut bed = Bed::new(bed).unwrap_or_else(|error| panic!("{error}"));
     let played = bed.play(proxy, jobs, play).unwrap_or_else(|error| panic!("{error}"));
@@ -88,7 +88,7 @@ pub fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> 
     played
 }
 
-/// How long one response alone takes, of eight seconds of the link or what the bed can send.
+/// Duration of a single response of eight seconds of the link, or of what the testbed can send.
 pub fn alone(rate_bps: u64, trip: u64, via: Via, proxy: &Proxy<'_>) -> f64 {
     let bytes = rate_bps.min(64_000_000);
     let what = What::Get { bytes };
@@ -99,13 +99,13 @@ pub fn alone(rate_bps: u64, trip: u64, via: Via, proxy: &Proxy<'_>) -> f64 {
     played.jobs[0].took().unwrap_or_else(|| panic!("{rate_bps} bit/s, {trip} ms, {via:?}: unfinished")).as_secs_f64()
 }
 
-/// What a run sets of a gateway's configuration.
+/// Settings of a gateway's configuration for a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     pub policy: &'a str,
-    /// Of the classes 10.0.1.0/24, 10.0.2.0/24 and so on; all users are of one class where there is none.
+    /// Weights of the classes 10.0.1.0/24, 10.0.2.0/24 and so on; if empty, all users are in one class.
     pub weights: &'a [u32],
-    /// More of the file, after the rest.
+    /// Further lines of the file.
     pub more: &'a str,
 }
 
@@ -115,7 +115,7 @@ impl Default for Settings<'_> {
     }
 }
 
-/// A gateway that knows the bed's rate.
+/// A gateway configured with the testbed's rate.
 pub fn gateway(settings: Settings<'_>) -> Proxy<'_> {
     Proxy::command("dovetail", move |site| {
         let file = site.folder.join("gateway.toml");
@@ -131,7 +131,7 @@ pub fn gateway(settings: Settings<'_>) -> Proxy<'_> {
         }
         writeln!(text, "{}", settings.more).map_err(std::io::Error::other)?;
         fs::write(&file, text)?;
-        // DOVETAIL is a program that was built elsewhere, such as by bin/release.
+        // DOVETAIL is a program that was built elsewhere, for example by bin/release.
         let built = || env!("CARGO_BIN_EXE_dovetail").into();
         let mut command = Command::new(env::var_os("DOVETAIL").unwrap_or_else(built));
         command.args(["gateway", "--config"]).arg(file);

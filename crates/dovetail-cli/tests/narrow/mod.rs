@@ -1,12 +1,12 @@
-//! Users, a gateway, a provider and a server in namespaces of their own, by IPv4 and IPv6. What users send past the gateway is
-//! forwarded, as a router does. Users' programs are curl.
+//! Users, a gateway, a provider and a server in separate namespaces, with IPv4 and IPv6. Traffic that bypasses the gateway
+//! is forwarded, as by a router. Users' programs are curl.
 //!
 //! ```text
 //!  10.1.0.0/16, fd00:1::/48 ── 10.1.0.1, fd00:1::ffff GATEWAY 10.99.0.2, fd00:99::2 ═══ 10.99.0.1 PROVIDER ── 10.9.0.2, fd00:9::2
 //!                         LAN                                                (downlink)                               SERVER
 //! ```
 //!
-//! The downlink's queue is the provider's: one on the server's own device would hold its senders back before it is full.
+//! The downlink's queue is the provider's: one on the server's own device would throttle its senders before it is full.
 #![allow(dead_code)]
 
 use std::{
@@ -20,7 +20,7 @@ use std::{
 
 use dovetail_netns::{Namespace, NetnsError, tool};
 
-/// Its namespaces, which go with it.
+/// Its namespaces, removed on drop.
 pub struct Narrow {
     pub users: Namespace,
     pub gateway: Namespace,
@@ -28,7 +28,7 @@ pub struct Narrow {
     pub server: Namespace,
 }
 
-/// Whether all that it takes is there.
+/// Whether the requirements are met.
 pub fn possible() -> bool {
     if Command::new("curl").arg("--version").output().is_err() {
         dovetail_skip::skipped("there is no curl");
@@ -38,7 +38,7 @@ pub fn possible() -> bool {
 }
 
 impl Narrow {
-    /// With a downlink of this many bits a second, a queue of 150 ms, and a server that answers `GET /N` with N bytes.
+    /// A downlink with this many bits a second, a queue of 150 ms, and a server that responds to `GET /N` with N bytes.
     pub fn new(rate_bps: u64) -> Result<Self, NetnsError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let id = format!("dvu{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -80,7 +80,7 @@ impl Narrow {
             tool("ip", &format!("-n {name} addr add {address} dev {device}{nodad}"))?;
         }
         for (name, device) in [(u, "lan"), (g, "lan"), (g, "wan"), (p, "wan"), (p, "far"), (s, "far")] {
-            // Packets as they are on a wire: one sent to several of its length would count as one in the queue.
+            // Packets as on a wire: a joined one of several times its length would count as one in the queue.
             tool("ip", &format!("-n {name} link set {device} gso_max_segs 1 up"))?;
         }
         for (name, to, via) in [
@@ -93,7 +93,7 @@ impl Narrow {
             tool("ip", &format!("-n {name} route add {four} via {}", via.0))?;
             tool("ip", &format!("-n {name} -6 route add {six} via {}", via.1))?;
         }
-        // A machine's default may be BBR, whose windows follow the least round trip, which is none here.
+        // A machine's default may be BBR, whose windows depend on the minimum round trip, which is zero here.
         server.set("ipv4/tcp_congestion_control", "reno")?;
         for router in [&gateway, &provider] {
             router.set("ipv4/ip_forward", "1")?;
@@ -117,7 +117,7 @@ impl Narrow {
         Ok(Self { users, gateway, provider, server })
     }
 
-    /// A gateway for its users with these sections; ended when dropped.
+    /// A gateway for its users with these sections; stopped on drop.
     pub fn gateway(&self, rate_bps: u64, rest: &str) -> Ended {
         let folder = std::env::temp_dir().join(format!("{}.toml", self.gateway.name()));
         let text = format!(
@@ -133,13 +133,13 @@ impl Narrow {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let said: Vec<_> = lines.by_ref().take_while(|line| !line.contains("listening")).collect();
         assert!(child.try_wait().unwrap().is_none(), "{said:?}");
-        // What it still says is read, so that it need not wait.
+        // Its output is read, so that it does not block.
         thread::spawn(move || lines.for_each(drop));
         std::fs::remove_file(folder).unwrap();
         Ended(child)
     }
 
-    /// curl of a user at this address, for this many seconds at most; it tells status and bytes.
+    /// curl of a user at this address, for this many seconds at most; it prints status and bytes.
     pub fn curl(&self, from: &str, url: &str, seconds: f64, is_direct: bool) -> Curl {
         let proxy = if from.contains(':') { "http://[fd00:1::ffff]:3128" } else { "http://10.1.0.1:3128" };
         static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -157,7 +157,7 @@ impl Narrow {
     }
 }
 
-/// A program that is ended with this.
+/// A program that is killed on drop.
 pub struct Ended(Child);
 
 impl Drop for Ended {
@@ -167,7 +167,7 @@ impl Drop for Ended {
     }
 }
 
-/// A download. Broken off when dropped.
+/// A download. Aborted on drop.
 pub struct Curl {
     child: Option<Child>,
     file: PathBuf,
@@ -184,12 +184,12 @@ impl Drop for Curl {
 }
 
 impl Curl {
-    /// Bytes that have come by now.
+    /// Bytes received so far.
     pub fn so_far(&self) -> f64 {
         std::fs::metadata(&self.file).map_or(0.0, |file| file.len() as f64)
     }
 
-    /// The response's status and how many bytes of its body came.
+    /// The response's status and the number of body bytes received.
     pub fn came(mut self) -> (u32, f64) {
         let said = self.child.take().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -198,7 +198,7 @@ impl Curl {
     }
 }
 
-/// Of IPv6 only what comes by IPv6.
+/// For IPv6, accepts only connections by IPv6.
 fn listen(address: &str) -> io::Result<TcpListener> {
     use rustix::net::{AddressFamily, SocketType, bind, listen, socket, sockopt};
     let address: std::net::SocketAddr = address.parse().map_err(io::Error::other)?;

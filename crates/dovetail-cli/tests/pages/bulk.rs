@@ -1,4 +1,4 @@
-//! A download of a user of the bed that goes on beside whatever else is done.
+//! A download by a user of the testbed that continues in the background.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -24,12 +24,12 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Of the first user, and of as much as a server of the bed gives.
+    /// A download by the first user, of as much as a server of the testbed sends.
     pub fn new(bed: &Bed, via: Via) -> Self {
         Self::of(bed, FIRST, via)
     }
 
-    /// Of the user at this address.
+    /// A download by the user at this address.
     pub fn of(bed: &Bed, user: Ipv4Addr, via: Via) -> Self {
         let begin = || {
             let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
@@ -44,15 +44,15 @@ impl Bulk {
         bed.within(Place::Clients, begin).unwrap()
     }
 
-    /// How many bytes of it have come.
+    /// Bytes received so far.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Breaks it off. It has to have been under way.
+    /// Aborts it. It must have been in progress.
     pub fn end(self) {
         assert!(!self.reading.is_finished(), "the download is over already");
-        // It ends with what it is told, or with a reset.
+        // It ends as told, or with a reset.
         let _ = self.stream.shutdown(Shutdown::Both);
         let _ = self.reading.join().unwrap();
     }

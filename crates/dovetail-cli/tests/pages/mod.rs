@@ -1,4 +1,4 @@
-//! A browser and its page in a bed, beside a download.
+//! A browser and its page in a testbed, beside a download.
 #![allow(clippy::unwrap_used, dead_code)]
 
 pub mod bulk;

@@ -1,4 +1,4 @@
-//! A page of many images, its server in a bed, and a browser that loads it there.
+//! A page of many images, its server in a testbed, and a browser that loads it there.
 
 use std::{
     convert::Infallible,
@@ -33,7 +33,7 @@ use super::running::LISTEN;
 pub const IMAGES: usize = 60;
 const IMAGE_BYTES: usize = 20_000;
 
-/// How the page comes.
+/// How the page is transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     Http,
@@ -46,7 +46,7 @@ pub enum Over {
 impl Over {
     const fn port(self) -> u16 {
         match self {
-            // 80 is the bed's own server's.
+            // 80 is in use by the testbed's own server.
             Self::Http => 8080,
             Self::Https | Self::H2 => 443,
         }
@@ -60,7 +60,7 @@ impl Over {
     }
 }
 
-/// With when it was loaded, and how many of its images could be seen, in its own text.
+/// Contains the time when it was loaded, and the number of images shown, as text.
 fn page() -> String {
     let images: String = (0..IMAGES).map(|number| format!("<img src=/{number}>")).collect();
     format!(
@@ -71,7 +71,7 @@ fn page() -> String {
     )
 }
 
-/// A bitmap of 64 by 103 dots, and what its file is too long for that.
+/// A bitmap of 64 by 103 pixels, padded to the length of the file.
 fn image() -> Bytes {
     let mut bytes = b"BM".to_vec();
     for number in [IMAGE_BYTES as u32, 0, 54, 40, 64, 103, 1 | 24 << 16, 0, 0, 0, 0, 0, 0] {
@@ -81,20 +81,20 @@ fn image() -> Bytes {
     bytes.into()
 }
 
-/// Serves until it is dropped.
+/// Serves until dropped.
 pub struct PageServer {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl PageServer {
-    /// At the bed's first server. `folder` is for its certificate.
+    /// At the testbed's first server. `folder` is for its certificate.
     pub fn new(bed: &Bed, over: Over, folder: &Path) -> Self {
         let tls = tls(over, folder);
         let (stop, stopped) = oneshot::channel();
         let begin = || {
             let listener = TcpListener::bind((Ipv4Addr::new(10, 200, 0, 1), over.port()))?;
-            // As the bed's own servers have it; a kernel may lack it.
+            // The same as the testbed's own servers; a kernel may lack it.
             let _ = set_tcp_congestion(&listener, &bed.spec().congestion);
             listener.set_nonblocking(true)?;
             Ok(thread::spawn(move || serve(listener, tls, stopped)))
@@ -110,7 +110,7 @@ impl Drop for PageServer {
     }
 }
 
-/// With a certificate that the server has signed itself.
+/// With a self-signed certificate.
 fn tls(over: Over, folder: &Path) -> Option<TlsAcceptor> {
     let protocol: &[u8] = match over {
         Over::Http => return None,
@@ -144,7 +144,7 @@ fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, stopped: oneshot::Rece
                 let tls = tls.clone();
                 tokio::spawn(async move {
                     let server = auto::Builder::new(TokioExecutor::new());
-                    // Who breaks a connection off will miss nothing.
+                    // A client that aborts a connection misses nothing.
                     let _ = match tls {
                         None => server.serve_connection(TokioIo::new(stream), service_fn(answer)).await,
                         Some(tls) => {
@@ -174,13 +174,13 @@ pub fn browser() -> Option<PathBuf> {
     names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.exists())
 }
 
-/// How long the page takes from asking until all of it is there, in seconds, in a browser that has no connections yet.
+/// Page load time from the request until everything is loaded, in seconds, in a browser without connections.
 pub fn load(bed: &Bed, browser: &Path, over: Over, profile: &Path) -> f64 {
     let mut command = Command::new(browser);
     command
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"])
-        // So that it is no process of a lower priority.
+        // So that its priority is not lowered.
         .args(["--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows"])
         .args(["--ignore-certificate-errors", "--timeout=120000", "--dump-dom"])
         .arg(format!("--proxy-server=http://{LISTEN}"))

@@ -1,4 +1,4 @@
-//! A proxy that runs in a bed, for users that are programs of their own, which a bed does not play.
+//! A proxy running in a testbed, for users that are separate programs, which a testbed does not simulate.
 
 use std::{
     env, fs,
@@ -13,10 +13,10 @@ use std::{
 
 use dovetail_bed::{Bed, Place, Proxy, Site};
 
-/// Where the bed's gateway has its proxy.
+/// Address of the proxy at the testbed's gateway.
 pub const LISTEN: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 3128);
 
-/// A folder that goes with the value. Every user may write to it: proxies give up root.
+/// A folder removed on drop. Every user may write to it: proxies drop root.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -40,14 +40,14 @@ impl Drop for Folder {
     }
 }
 
-/// Ended when dropped.
+/// Stopped on drop.
 pub struct Running {
     child: Child,
     pub folder: Folder,
 }
 
 impl Running {
-    /// Begins the proxy, and waits until it listens.
+    /// Starts the proxy, and waits until it listens.
     pub fn new(bed: &Bed, proxy: &Proxy<'_>) -> Self {
         let Proxy::Command { name, make } = proxy else { panic!("a program") };
         let folder = Folder::new();

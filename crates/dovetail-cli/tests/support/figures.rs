@@ -1,4 +1,4 @@
-//! What a comparison says of a policy, recomputed from the records that it names.
+//! Recomputes a comparison's figures for a policy from the records that it names.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::{
     records::{Records, read_records},
 };
 
-/// Jain's windows by default.
+/// Default width of Jain's windows.
 const WINDOW: u64 = 100_000_000;
 
 /// Recomputes makespan, utilisation and throughput, which `compare` and `tune` both state; the makespan in nanoseconds.
@@ -25,7 +25,7 @@ pub fn check_carried(stated: &Value, rows: &[Row], resources: &[&str]) -> f64 {
     makespan
 }
 
-/// Recomputes every number that each policy of a `compare --json` has, fairness aside; the records.
+/// Recomputes every number of each policy of a `compare --json`, except fairness; returns the records.
 pub fn check_figures(policy: &Value, resources: &[&str]) -> Records {
     let name = policy["policy"].as_str().expect("a name");
     let records = read_records(Path::new(policy["records"].as_str().expect("a path")));
@@ -44,7 +44,7 @@ pub fn check_figures(policy: &Value, resources: &[&str]) -> Records {
     records
 }
 
-/// Recomputes what is said of fairness, where all flows weigh 1 and nothing is left waiting at the end.
+/// Recomputes the fairness figures, for flows of weight 1 and nothing left in the queues at the end.
 pub fn check_fairness(policy: &Value, records: &Records) {
     let fairness = &policy["fairness"];
     match recompute::jain(&records.rows, |_| 1.0, WINDOW) {

@@ -1,4 +1,4 @@
-//! Runs the command as a user would.
+//! Runs the command like a user.
 #![allow(dead_code)]
 
 #[path = "../../../dovetail-sim/tests/all/support/recompute.rs"]
@@ -25,13 +25,13 @@ pub fn stdout(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the output is text")
 }
 
-/// That a number of a JSON document is `want`.
+/// Asserts that a number of a JSON document is `want`.
 pub fn near(got: &serde_json::Value, want: f64, relative: f64, what: &str) {
     let got = got.as_f64().unwrap_or_else(|| panic!("{what} is {got}"));
     assert!((got - want).abs() <= relative * want.abs() + 1e-9, "{what}: printed {got}, from the records {want}");
 }
 
-/// A folder of a test's own, empty.
+/// An empty folder for a test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -54,7 +54,7 @@ pub fn trace(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// A small table of packets: three flows of unlike costs that keep a CPU and a link busy.
+/// A small table of packets: three flows of different costs that keep a CPU and a link busy.
 pub fn small_table(folder: &Path) -> PathBuf {
     let mut text = String::from("arrival_ns,flow,bytes,cpu_ns,link_ns\n");
     let mut state = 12345u64;
@@ -70,7 +70,7 @@ pub fn small_table(folder: &Path) -> PathBuf {
     path
 }
 
-/// Transfers over TCP, a connection without end and a voice, each from hosts of its own, over a link of 1 Mbit/s.
+/// Transfers over TCP, an unlimited connection and a voice stream, each from hosts of its own, over a link of 1 Mbit/s.
 pub const SMALL_NETWORK: &str = r#"
 name = "small"
 seed = 1
@@ -108,7 +108,7 @@ to = "x"
 udp = { bytes = 200, rate = "50/s" }
 "#;
 
-/// A file of a test's own.
+/// A file for a test.
 pub fn written(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("the file is written");

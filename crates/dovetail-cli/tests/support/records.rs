@@ -1,16 +1,16 @@
-//! Records as the command writes them, read line by line.
+//! Records as written by the command, read line by line.
 
 use std::{collections::HashMap, fs, path::Path};
 
 use super::recompute::Row;
 
-/// What a file of records holds.
+/// Contents of a file of records.
 pub struct Records {
-    /// Packets that were sent, in order of release; flows are numbered as they first come.
+    /// Packets that were sent, in order of release; flows are numbered by first appearance.
     pub rows: Vec<Row>,
-    /// How many were not.
+    /// Number of packets that were dropped.
     pub dropped: u64,
-    /// How many still waited at the end.
+    /// Number of packets queued at the end.
     pub left: u64,
     /// The packets' numbers.
     pub numbers: Vec<u64>,

@@ -22,6 +22,12 @@ use crate::{
 };
 use identity::Identity;
 
+/// Whether two paths lead to the same input, however they are written.
+pub(crate) fn are_one(first: &Path, second: &Path) -> bool {
+    let identity = Identity::of(meant(first));
+    first == second || (identity.is_some() && identity == Identity::of(meant(second)))
+}
+
 /// A command's inputs and outputs, identified by the actual file, not by how its path is written.
 #[derive(Debug, Default)]
 pub struct Files {

@@ -117,6 +117,9 @@ fn place(path: &Path) -> io::Result<Place> {
         return Err(io::Error::other("it names no file"));
     }
     let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    if !folder.exists() {
+        return Err(io::Error::other(format!("there is no folder {}: create it", folder.display())));
+    }
     #[cfg(target_os = "linux")]
     if let Some(file) = nameless::file_in(folder) {
         return Ok(Place::Nameless(file, target));
@@ -243,7 +246,8 @@ mod tests {
         // A reader with the old file open still reads the old text: it was not overwritten.
         assert_eq!(io::read_to_string(before).unwrap(), "old");
         assert_eq!(entries(), 1);
-        assert!(NewFile::open(&folder.path().join("none/a.toml")).is_err());
+        let missing = NewFile::open(&folder.path().join("none/a.toml")).unwrap_err().to_string();
+        assert!(missing.ends_with("/none: create it") && missing.contains(": there is no folder "), "{missing}");
         assert!(NewFile::open(folder.path()).is_err());
         assert_eq!(entries(), 1);
     }

@@ -41,6 +41,7 @@ const MOST_PACKETS: usize = 2_000_000;
 /// [`Error::Misuse`] if the function or packet size does not exist; others if measuring or writing fails.
 pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     if options.functions.is_empty() {
+        refuse_without_functions(options)?;
         return list(out);
     }
     let functions = resolve(&options.functions)?;
@@ -87,6 +88,20 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
     let text = |report: Option<&Path>| profiles.text(report);
     failures.extend(deliver(out, report, options.json, || page::page(&profiles), || profiles.json(), text).err());
     Error::unless_none(failures)
+}
+
+/// Rejects options of measurements, which a list would ignore.
+fn refuse_without_functions(options: &ProfileOptions) -> Result<(), Error> {
+    let given: [(&'static [&'static str], bool); 4] = [
+        (&["json"], options.json),
+        (&["output"], options.output.is_some()),
+        (&["samples"], options.samples.is_some()),
+        (&["report"], options.report.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((fields, _)) => Err(Misuse::option(fields, "name a function, or all").into()),
+        None => Ok(()),
+    }
 }
 
 /// Lists the functions that can be measured.

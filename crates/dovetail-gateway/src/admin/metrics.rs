@@ -107,6 +107,9 @@ impl Scrape {
         to.counter("upstream_connections", "Connections to servers that requests and tunnels went out on", None, used)?;
         let help = "Requests sent once more because a kept connection was closed";
         to.counter("upstream_retries", help, None, [(NOTHING, self.retried)])?;
+        let parents = self.parents.iter().map(|(name, is_up)| ([("parent", &**name)], u32::from(*is_up)));
+        let help = "Whether the parent proxy could be reached when it was last tried; 1 before that";
+        to.gauge("parent_up", help, None, parents)?;
         let idle = [(NOTHING, self.idle_upstream_connections)];
         to.gauge("idle_upstream_connections", "Idle connections to servers kept for reuse", None, idle)?;
         let lost = [(NOTHING, self.log_lost)];
@@ -186,6 +189,7 @@ mod tests {
             seats: Rc::default(),
             pool: Rc::default(),
             probing: Rc::default(),
+            unreached: Rc::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Data for a scrape of the metrics: copies of existing counters, so that nothing else pays for it.
 
+use std::sync::Arc;
+
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
@@ -32,6 +34,8 @@ pub(super) struct Scrape {
     pub(super) dialled: u64,
     pub(super) reused: u64,
     pub(super) retried: u64,
+    /// The parent proxies, and whether each could be reached.
+    pub(super) parents: Vec<(Arc<str>, bool)>,
     pub(super) idle_upstream_connections: usize,
     pub(super) log_lost: u64,
     pub(super) quotas: Vec<Shown>,
@@ -94,6 +98,7 @@ impl Scrape {
             dialled: shared.dialled.get(),
             reused: shared.reused.get(),
             retried: shared.retried.get(),
+            parents: config.parents.iter().map(|by| (Arc::clone(&by.name), seen.unreached.is_up(by))).collect(),
             idle_upstream_connections: seen.pool.len(),
             log_lost: seen.notes.log_lost(),
             quotas: seen.quotas.shown(),

@@ -9,6 +9,7 @@ use crate::{
     quota::Quotas,
     state::{Link, Notes, Settings},
     upstream::Pool,
+    ways::Unreached,
 };
 
 /// The parts of the gateway that are shown. Of these only the link is changed: its weights.
@@ -22,4 +23,5 @@ pub(crate) struct Seen {
     pub(crate) seats: Rc<Seats>,
     pub(crate) pool: Rc<Pool>,
     pub(crate) probing: Rc<Probing>,
+    pub(crate) unreached: Rc<Unreached>,
 }

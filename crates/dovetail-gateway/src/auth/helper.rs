@@ -4,8 +4,10 @@
 //!
 //! ```text
 //! [channel] user password          both percent-encoded
-//! [channel] OK | ERR | BH          the rest of the line is not used
+//! [channel] OK [user=NAME] | ERR | BH [message=TEXT]
 //! ```
+//!
+//! Values are percent-encoded, or in double quotes with backslashes before quotes and backslashes. Other keys are not used.
 //!
 //! With channels, a process may have several lookups in flight and answer them in any order. At most the configured number of
 //! processes run, each started when first needed, by its arguments and without a shell. A process that dies, times out or
@@ -13,7 +15,8 @@
 //! from 100 ms to 10 s for as long as none answers. A failed lookup admits no client and is not cached.
 //!
 //! Results are cached as for [files of passwords](super::Passwords). Helpers often ignore case and blanks around a name, so a
-//! user is identified by the name in lower case and without these; otherwise one user could pass as several.
+//! user is identified by the name in lower case and without these; otherwise one user could pass as several. The same applies to
+//! a name that the helper gives for the user instead (`user=`).
 
 use std::{
     cell::{Cell, RefCell},
@@ -48,6 +51,10 @@ const MOST_WAITING: usize = 256;
 const LONGEST_LINE: u64 = 8 * 1024;
 /// Maximum length of a name in bytes.
 const LONGEST_NAME: usize = 64;
+/// At most one message of a helper that cannot examine passwords is logged in this time.
+const BETWEEN_WARNINGS: Duration = Duration::from_secs(60);
+/// Maximum length of such a message in the log, in characters.
+const MOST_SAID: usize = 200;
 /// Minimum and maximum pause before a process is restarted.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
@@ -93,6 +100,8 @@ struct Waiting {
     // The number of idle processes, and of tasks.
     idle: Rc<Cell<usize>>,
     tasks: Cell<usize>,
+    // When a message of the helper was last logged.
+    warned: Cell<Option<Instant>>,
 }
 
 struct Look {
@@ -101,9 +110,10 @@ struct Look {
 }
 
 /// The outcome of a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
-    Right,
+    /// With the user's name, if the helper gives another than the client.
+    Right(Option<Arc<str>>),
     Wrong,
     Failed,
 }
@@ -131,11 +141,10 @@ impl Helper {
         let Some((name, _)) = str::from_utf8(&whole).ok().and_then(|text| text.split_once(':')) else {
             return Known::Wrong;
         };
-        let user = name.trim().to_lowercase();
-        if user.is_empty() || user.len() > LONGEST_NAME || user.contains(char::is_control) {
-            return Known::Wrong;
+        match canonical(name) {
+            Some(name) => Known::Nothing(Credentials { name, whole }),
+            None => Known::Wrong,
         }
-        Known::Nothing(Credentials { name: user.into(), whole })
     }
 
     /// The user that the credentials belong to, if any; an error if that could not be determined.
@@ -158,7 +167,7 @@ impl Helper {
         }
         waiting.more.notify_one();
         let user = match timeout(self.config.timeout, verdict).await {
-            Ok(Ok(Verdict::Right)) => Some(name),
+            Ok(Ok(Verdict::Right(other))) => Some(other.unwrap_or(name)),
             Ok(Ok(Verdict::Wrong)) => None,
             Ok(Ok(Verdict::Failed) | Err(_)) | Err(_) => return Err(()),
         };
@@ -181,6 +190,17 @@ impl fmt::Debug for Helper {
 }
 
 impl Waiting {
+    /// Logs why a helper cannot examine passwords, unless it has just been logged.
+    fn warn(&self, config: &Configured, message: &str) {
+        if self.warned.get().is_some_and(|at| at.elapsed() < BETWEEN_WARNINGS) {
+            return;
+        }
+        self.warned.set(Some(Instant::now()));
+        let message: String = message.chars().take(MOST_SAID).flat_map(char::escape_debug).collect();
+        let what = if message.is_empty() { "it does not say why" } else { &message };
+        warn!("access.helper {} cannot examine passwords (BH): {what}: clients get 503", config.program.display());
+    }
+
     /// The next lookup, or `None` after closing.
     async fn next(&self) -> Option<Look> {
         loop {
@@ -262,7 +282,7 @@ async fn serve(config: &Configured, waiting: &Waiting, first: Look, answered: &m
                     let what = if line.is_empty() { ended } else { "its answer has no end".to_owned() };
                     return Err(io::Error::other(what));
                 }
-                process.answered(config, &line)?;
+                process.answered((config, waiting), &line)?;
                 *answered += 1;
                 line.clear();
             }
@@ -296,20 +316,28 @@ impl Process {
     }
 
     /// Processes a line as the answer to a lookup.
-    fn answered(&mut self, config: &Configured, line: &[u8]) -> io::Result<()> {
+    fn answered(&mut self, (config, waiting): (&Configured, &Waiting), line: &[u8]) -> io::Result<()> {
         let nonsense = || io::Error::other("its answer is none of OK, ERR and BH");
+        let no_name = || io::Error::other(format!("the user= in its answer is no name of 1 to {LONGEST_NAME} bytes"));
         let text = str::from_utf8(line).map_err(|_| nonsense())?;
-        let mut words = text.split_ascii_whitespace();
-        let at = if config.channels > 0 {
-            let channel = words.next().and_then(|word| word.parse::<usize>().ok());
-            self.in_flight.iter().position(|(taken, ..)| Some(*taken) == channel)
+        let (first, rest) = word(text);
+        let (at, (what, rest)) = if config.channels > 0 {
+            let channel = first.parse::<usize>().ok();
+            let at = self.in_flight.iter().position(|(taken, ..)| Some(*taken) == channel);
+            (at, word(rest))
         } else {
-            (!self.in_flight.is_empty()).then_some(0)
+            ((!self.in_flight.is_empty()).then_some(0), (first, rest))
         };
-        let verdict = match words.next() {
-            Some("OK") => Verdict::Right,
-            Some("ERR") => Verdict::Wrong,
-            Some("BH") => Verdict::Failed,
+        let verdict = match what {
+            "OK" => Verdict::Right(match value(rest, "user") {
+                Some(name) => Some(canonical(&name).ok_or_else(no_name)?),
+                None => None,
+            }),
+            "ERR" => Verdict::Wrong,
+            "BH" => {
+                waiting.warn(config, value(rest, "message").as_deref().unwrap_or(rest));
+                Verdict::Failed
+            }
             _ => return Err(nonsense()),
         };
         let asked = at.and_then(|at| self.in_flight.remove(at));
@@ -318,6 +346,79 @@ impl Process {
         let _ = sender.send(verdict);
         Ok(())
     }
+}
+
+/// The first word of a line, and the rest without blanks around it.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_ascii();
+    let (word, rest) = text.split_once(|letter: char| letter.is_ascii_whitespace()).unwrap_or((text, ""));
+    (word, rest.trim_ascii())
+}
+
+/// The value of a key in `key=value` pairs: percent-decoded, or in quotes.
+fn value(mut rest: &str, key: &str) -> Option<String> {
+    while !rest.is_empty() {
+        let end = rest.find(|letter: char| letter == '=' || letter.is_ascii_whitespace()).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        let Some(after) = after.strip_prefix('=') else {
+            rest = after.trim_ascii_start();
+            continue;
+        };
+        let (found, left) = match after.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted),
+            None => {
+                let (encoded, left) =
+                    after.split_at(after.find(|c: char| c.is_ascii_whitespace()).unwrap_or(after.len()));
+                (unescaped(encoded), left)
+            }
+        };
+        if name == key {
+            return Some(found);
+        }
+        rest = left.trim_ascii_start();
+    }
+    None
+}
+
+/// Text up to a closing quote, and what follows it.
+fn unquoted(text: &str) -> (String, &str) {
+    let mut out = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => break,
+            '\\' => out.extend(letters.next()),
+            _ => out.push(letter),
+        }
+    }
+    (out, letters.as_str())
+}
+
+/// Percent-decodes text. What is not UTF-8 is replaced, and so makes no name.
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match digit(at + 1).zip(digit(at + 2)).filter(|_| byte == b'%') {
+            Some((high, low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            None => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A user's name as it is known here; `None` if it cannot be one.
+fn canonical(name: &str) -> Option<Arc<str>> {
+    let name = name.trim().to_lowercase();
+    let is_odd = |letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER;
+    (!name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(is_odd)).then(|| name.into())
 }
 
 /// Percent-encodes all but letters, digits, '-', '.' and '_', so that there are no blanks or line ends.
@@ -341,5 +442,27 @@ mod tests {
     fn what_is_asked_is_one_line_of_two_words() {
         assert_eq!(escaped("a b%\n\u{fc}:"), "a%20b%25%0A%C3%BC%3A");
         assert_eq!(escaped("Ann-1._"), "Ann-1._");
+    }
+
+    #[test]
+    fn answers_have_keys_and_values() {
+        let line = r#"tag=a%20b clt="user=no \"x\\" user=%C3%9cb%20er message="it's down" last"#;
+        let of = |key| value(line, key);
+        assert_eq!(of("tag").as_deref(), Some("a b"));
+        assert_eq!(of("clt").as_deref(), Some("user=no \"x\\"));
+        assert_eq!(of("user").as_deref(), Some("\u{dc}b er"));
+        assert_eq!(of("message").as_deref(), Some("it's down"));
+        assert_eq!((of("last"), of("other"), value("", "user")), (None, None, None));
+        assert_eq!(value("user=\"open", "user").as_deref(), Some("open"));
+        assert_eq!(value("user=100%", "user").as_deref(), Some("100%"));
+        assert_eq!(word(" 7\tOK  user=x \n"), ("7", "OK  user=x"));
+    }
+
+    #[test]
+    fn a_name_that_a_helper_gives_is_one_like_any_other() {
+        assert_eq!(canonical(" Ann ").as_deref(), Some("ann"));
+        for wrong in ["", "  ", &unescaped("%ff"), &"x".repeat(65)] {
+            assert!(canonical(wrong).is_none(), "{wrong}");
+        }
     }
 }

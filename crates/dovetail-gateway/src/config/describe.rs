@@ -34,11 +34,11 @@ impl Config {
             warn(format!("{address} listens on all of this machine's addresses: also on the downlink's"));
         }
         let access = &self.access;
-        for prefix in access.clients.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
+        for prefix in whole(&access.clients) {
             let family = if prefix.addr().is_ipv4() { "IPv4" } else { "IPv6" };
             warn(format!("access.clients has {prefix}: an open proxy for every {family} address"));
         }
-        for prefix in proxy.trusted.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
+        for prefix in whole(&proxy.trusted) {
             warn(format!("proxy.trusted has {prefix}: every client can say that it is another one"));
         }
         if let Some(Helper { .. }) = &access.helper {
@@ -50,6 +50,13 @@ impl Config {
             for name in names.filter(|name| ***name != *name.trim().to_lowercase()) {
                 warn(format!("{name}: with access.helper names are in small letters: write it so"));
             }
+        }
+        if proxy.tls.is_some() && self.pac.proxy.is_empty() {
+            warn(
+                "there is no pac.proxy: over TLS the PAC file names the host that it was requested from, which may be an \
+                 address that the certificate lacks: set it, such as pac.proxy = \"https://gateway.example.org:3129\""
+                    .into(),
+            );
         }
         if access.has_names() && !proxy.listen.is_empty() {
             warn("passwords cross the network in clear: anyone who can listen on the users' side can read them".into());
@@ -92,6 +99,7 @@ impl Config {
         if !self.quotas.is_empty() && self.store.is_none() {
             warn("there is no [store]: quotas begin unused whenever the gateway starts".into());
         }
+        self.quotas.iter().flat_map(|quota| self.unreached(quota)).for_each(&mut warn);
         for class in
             self.classes.iter().filter(|class| class.rate.is_some_and(|most| most.bps() >= downlink.rate.bps()))
         {
@@ -121,6 +129,36 @@ impl Config {
         }
         warnings
     }
+}
+
+impl Config {
+    /// What a quota does not do for requests to hosts with a class of their own: users' bytes count by the users' own class.
+    fn unreached(&self, quota: &Quota) -> impl Iterator<Item = String> {
+        let name = &quota.name;
+        let of_hosts = || self.classes.iter().filter(|class| !class.hosts.is_empty());
+        let listed = of_hosts().filter(|class| quota.classes.contains(&class.name)).map(move |class| {
+            format!(
+                "quota {name}: what users get from the hosts of class {} counts for the users' own classes: list those in \
+                 quota.classes",
+                class.name
+            )
+        });
+        let names = of_hosts().map(|class| &*class.name).collect::<Vec<_>>().join(", ");
+        let is_kept = matches!(quota.beyond, Beyond::Weight(_)) && !names.is_empty();
+        let kept = is_kept.then(|| {
+            format!(
+                "quota {name}: requests to hosts of class {names} keep the weight of that class, also beyond the quota: use \
+                 beyond = \"refuse\", or give the class a small weight or a rate"
+            )
+        });
+        listed.chain(kept)
+    }
+}
+
+/// The prefixes of all addresses of a family, if these cover it, together or alone.
+fn whole<V>(prefixes: &Prefixes<V>) -> impl Iterator<Item = Prefix> {
+    let all = Prefix::aggregate(&prefixes.prefixes().copied().collect());
+    all.into_iter().filter(|prefix| prefix.prefix_len() == 0)
 }
 
 /// Whether any client in this prefix is permitted.

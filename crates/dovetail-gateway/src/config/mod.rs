@@ -26,7 +26,6 @@ mod weights;
 pub use dovetail_toml::ConfigError;
 pub(crate) use dovetail_toml::read_text;
 
-pub(crate) use self::model::written_bytes;
 pub use self::{
     every::Every,
     groups::{Group, Groups},
@@ -40,3 +39,4 @@ pub use self::{
     parents::Parent,
     prefixes::{Prefix, Prefixes},
 };
+pub(crate) use self::{model::written_bytes, pages::host};

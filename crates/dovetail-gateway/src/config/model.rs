@@ -409,7 +409,8 @@ pub struct Pages {
 /// `[pac]`
 #[derive(Debug, Clone)]
 pub struct Pac {
-    /// Proxies, of which browsers use the first that answers. If empty, the gateway at the address that the client used.
+    /// Proxies, of which browsers use the first that answers. If empty, the gateway at the address that the client used, or over
+    /// TLS by the name.
     pub proxy: Vec<PacProxy>,
     /// Destinations that are fetched directly.
     pub direct: Vec<Direct>,

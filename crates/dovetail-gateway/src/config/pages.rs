@@ -20,7 +20,7 @@ pub(super) fn pages(mut section: Section<'_>, proxy: &Proxy) -> Result<Pages, Fa
 }
 
 /// A host name in lower case. An address is not a name.
-pub(super) fn host(text: &str) -> Option<String> {
+pub(crate) fn host(text: &str) -> Option<String> {
     let is_name = (1..=LONGEST_HOST).contains(&text.len()) && text.chars().all(is_in_name);
     let is_whole = !text.starts_with(['.', '-']) && !text.ends_with(['.', '-']) && !text.contains("..");
     (is_name && is_whole && text.parse::<IpAddr>().is_err()).then(|| text.to_ascii_lowercase())

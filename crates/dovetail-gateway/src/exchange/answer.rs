@@ -93,15 +93,18 @@ impl Exchange<'_> {
     /// How a response is framed, and the length of its body if the connection does not delimit it.
     ///
     /// # Errors
-    /// If it is not for the client: a parent's demand for a password, or a message whose end is ambiguous.
+    /// If it is not for the client: another proxy's demand for a password, or a message whose end is ambiguous.
     fn checked(&self, response: &mut Response<Incoming>, way: &Way) -> Result<(Framing, Option<u64>), Refusal> {
-        match way.parent() {
-            Some(parent) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                Err(Refusal::ParentAsks(Arc::clone(&parent.name)))
-            }
-            _ => message::framing(response, self.is_head)
-                .map_err(|why| Refusal::BrokeOff { host: Arc::clone(&self.wanted.host), why: why.into() }),
+        let host = || Arc::clone(&self.wanted.host);
+        if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            // A proxy must say how (RFC 9110, section 15.5.8), and forwards no challenge of a server behind it.
+            let says_how = response.headers().contains_key(header::PROXY_AUTHENTICATE);
+            return Err(match way.parent().filter(|_| says_how) {
+                Some(parent) => Refusal::ParentAsks(Arc::clone(&parent.name)),
+                None => Refusal::ServerAsks(host()),
+            });
         }
+        message::framing(response, self.is_head).map_err(|why| Refusal::BrokeOff { host: host(), why: why.into() })
     }
 
     /// Rewrites a response's header for the client.

@@ -1,16 +1,18 @@
 //! Checks what a start would find on this machine, without listening.
 
-use std::{
-    fs::{self, OpenOptions},
-    io,
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
 use rustix::fs::{Access, access};
 
 use crate::{
-    auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, local_addresses::OwnAddresses,
-    log::cannot_log, quota, tls::Tls,
+    auth::read_passwords,
+    config::Config,
+    descriptors::Descriptors,
+    error::GatewayError,
+    local_addresses::OwnAddresses,
+    log::{append_to, cannot_log},
+    quota,
+    tls::Tls,
 };
 
 /// Checks whether this machine has what a configuration names: files and directories, and enough open files. Changes nothing
@@ -39,7 +41,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
 /// Checks whether lines can be appended to a file, which need not exist.
 fn can_append(path: &Path) -> io::Result<()> {
     if path.try_exists()? {
-        return OpenOptions::new().append(true).open(path).map(drop);
+        return append_to(path, false).map(drop);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let what = |error: io::Error| io::Error::new(error.kind(), format!("its folder {}: {error}", folder.display()));

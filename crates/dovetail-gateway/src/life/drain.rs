@@ -15,11 +15,23 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Time for aborted transfers to tell their clients.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// Waits until everything in flight has ended, for the drain time at most, and aborts the rest.
-pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, ends_at_once: bool) {
-    let until = Instant::now() + parts.settings.config().timeouts.drain;
+/// Why a gateway ends, which decides how long it waits for what is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It was told to end at once.
+    AtOnce,
+    /// It was told to drain: for the drain time at most.
+    Drain,
+    /// Another process has taken over, so nobody waits for this one: as long as it takes, unless it is told to drain.
+    TakenOver,
+}
+
+/// Waits until everything in flight has ended, as long as the ending allows, and aborts the rest.
+pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, ending: Ending) {
+    let latest = || Some(Instant::now() + parts.settings.config().timeouts.drain);
+    let mut until = if ending == Ending::TakenOver { None } else { latest() };
     let mut is_controlled = true;
-    while !ends_at_once && Instant::now() < until && is_busy(parts) {
+    while ending != Ending::AtOnce && until.is_none_or(|until| Instant::now() < until) && is_busy(parts) {
         select! {
             () = sleep(LOOK) => {}
             asked = control.recv(), if is_controlled => match asked {
@@ -28,8 +40,9 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
                 #[cfg(feature = "test-support")]
                 Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
-                // Already draining.
-                Some(Control::Drain | Control::Reload(_)) => {}
+                Some(Control::Drain) => until = until.or_else(latest),
+                // Whatever it changes, nothing new is served.
+                Some(Control::Reload(_)) => {}
                 None => is_controlled = false,
             },
         }

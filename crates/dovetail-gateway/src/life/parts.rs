@@ -30,6 +30,7 @@ use crate::{
     tunnel::Tunnels,
     upstream::Pool,
     watch::Watch,
+    ways::Unreached,
 };
 
 /// The parts of a gateway.
@@ -52,6 +53,7 @@ pub(super) struct Parts {
     round_trips: Rc<RoundTrips>,
     last_server: Rc<LastServer>,
     probing: Rc<Probing>,
+    unreached: Rc<Unreached>,
     /// Signals that the gateway drains.
     pub(super) stops: Sender<bool>,
     /// Notified when another process has taken over.
@@ -92,6 +94,7 @@ impl Parts {
             round_trips,
             last_server,
             probing,
+            unreached: Rc::default(),
             stops: Sender::new(false),
             taken_over: Rc::default(),
         })
@@ -100,7 +103,8 @@ impl Parts {
     /// The door for clients, with everything that is needed to serve them.
     pub(super) fn door(&self) -> Door {
         let (reach, round_trips) = ((&self.destinations, &self.room), &self.round_trips);
-        let servers = Rc::new(Servers::new(&self.settings, reach, &self.counters, round_trips));
+        let noted = (&self.counters, &self.unreached);
+        let servers = Rc::new(Servers::new(&self.settings, reach, noted, round_trips));
         let serving = Serving {
             exchanges: Exchanges::new(&self.settings, &servers, &self.link, &self.pool, &self.last_server),
             tunnels: Rc::new(Tunnels::new(&self.settings, &servers, &self.link, &self.watch)),
@@ -128,6 +132,7 @@ impl Parts {
             seats: Rc::clone(&self.seats),
             pool: Rc::clone(&self.pool),
             probing: Rc::clone(&self.probing),
+            unreached: Rc::clone(&self.unreached),
         }
     }
 

@@ -11,7 +11,13 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-use super::{control::Control, drain::drain, parts::Parts, reload::reload, signals};
+use super::{
+    control::Control,
+    drain::{Ending, drain},
+    parts::Parts,
+    reload::reload,
+    signals,
+};
 use crate::{
     admin,
     config::Config,
@@ -82,7 +88,7 @@ async fn live(
     let (addresses, mut accepting) = Accepting::start(listeners, &Rc::new(parts.door()))?;
     ready(&addresses);
     accepting.confirm(&parts.taken_over);
-    let ends_at_once = loop {
+    let ending = loop {
         select! {
             asked = control.recv() => match asked {
                 Some(Control::Reload(config)) => reload(&parts, *config),
@@ -91,17 +97,17 @@ async fn live(
                 // The request may have been cancelled.
                 #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
-                Some(Control::Drain) | None => break false,
-                Some(Control::Stop) => break true,
+                Some(Control::Drain) | None => break Ending::Drain,
+                Some(Control::Stop) => break Ending::AtOnce,
             },
             () = parts.taken_over.notified() => {
                 info!("another process took over: finishing open requests");
-                break false;
+                break Ending::TakenOver;
             }
         }
     };
     accepting.end(&parts.stops).await;
-    drain(&parts, &mut control, ends_at_once).await;
+    drain(&parts, &mut control, ending).await;
     parts.quotas.write_last().await;
     Ok(())
 }

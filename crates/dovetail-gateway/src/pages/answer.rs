@@ -46,6 +46,16 @@ pub(super) fn not_for_this_name(config: &Config) -> Page {
     Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, what))
 }
 
+/// The request came through another proxy, all of whose users are one user here.
+pub(super) fn not_for_others(config: &Config) -> Page {
+    let what = format!(
+        "This is the gateway {}, and the request came to it through another proxy, whose users are one user here: none of \
+         them may see what the others do. Ask your own gateway for its pages, at the address that is set as your proxy.",
+        config.proxy.name
+    );
+    Err(Fault::new(StatusCode::FORBIDDEN, what))
+}
+
 /// The page as sent: it is not cached, and no other site can read, frame or learn of it.
 pub(super) fn strict(page: Page, hides_body: bool) -> Response<Full<Bytes>> {
     let mut response = page.unwrap_or_else(Fault::response);

@@ -8,23 +8,27 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dovetail_admin::typed;
+use http::uri::Authority;
 use serde_json::{Value, json};
 
 use super::{answer::Page, visit::Visit};
 use crate::{
-    config::{Config, Direct, PacProxy, Prefix},
+    config::{Config, Direct, PacProxy, Prefix, host},
     wanted::Met,
 };
 
 const FILE: &str = include_str!("proxy.pac.js");
 
+/// The port of `https` where none is named.
+const HTTPS: u16 = 443;
+
 /// The file.
-pub(super) fn file(visit: &Visit<'_>) -> Page {
-    Ok(typed("application/x-ns-proxy-autoconfig", text(visit.config, visit.met)))
+pub(super) fn file(visit: &Visit<'_>, by: Option<&Authority>) -> Page {
+    Ok(typed("application/x-ns-proxy-autoconfig", text(visit.config, visit.met, by)))
 }
 
-/// The file for a client that reached the gateway there.
-fn text(config: &Config, met: Met) -> String {
+/// The file for a client that reached the gateway there, by this host and port if it says so.
+fn text(config: &Config, met: Met, by: Option<&Authority>) -> String {
     let pac = &config.pac;
     let is_plain = pac.direct.contains(&Direct::PlainNames);
     let of = |which: fn(&Direct) -> Option<String>| Value::from_iter(pac.direct.iter().filter_map(which));
@@ -34,7 +38,7 @@ fn text(config: &Config, met: Met) -> String {
     // JSON is JavaScript: no value can break out of its literal.
     [
         ("own", json!(&*config.pages.host)),
-        ("proxy", json!(proxies(config, met))),
+        ("proxy", json!(proxies(config, met, by))),
         ("plain", json!(is_plain)),
         ("hosts", hosts),
         ("domains", domains),
@@ -45,15 +49,23 @@ fn text(config: &Config, met: Met) -> String {
 }
 
 /// The proxies for browsers to use.
-fn proxies(config: &Config, met: Met) -> String {
+fn proxies(config: &Config, met: Met, by: Option<&Authority>) -> String {
     let pac = &config.pac;
     let own = || {
         let at = SocketAddr::new(met.at.ip().to_canonical(), met.at.port());
-        vec![PacProxy { is_tls: met.is_tls, at: at.to_string().into() }]
+        // The certificate has the name that the client used; it need not have the address.
+        let by = by.filter(|_| met.is_tls).and_then(named);
+        vec![PacProxy { is_tls: met.is_tls, at: by.unwrap_or_else(|| at.to_string()).into() }]
     };
     let named = if pac.proxy.is_empty() { own() } else { pac.proxy.clone() };
     let words = named.iter().map(|proxy| format!("{} {}", if proxy.is_tls { "HTTPS" } else { "PROXY" }, proxy.at));
     words.chain(pac.falls_back.then(|| "DIRECT".to_owned())).collect::<Vec<_>>().join("; ")
+}
+
+/// A host name and its port, if it is a name.
+fn named(by: &Authority) -> Option<String> {
+    let port = by.port_u16().unwrap_or(HTTPS);
+    host(by.host().trim_end_matches('.')).map(|name| format!("{name}:{port}"))
 }
 
 /// A prefix in the form of the file's `addressBits`.

@@ -1,11 +1,11 @@
 //! Maps paths to pages.
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, header, uri::Authority};
 use http_body_util::Full;
 
 use super::{
-    answer::{Page, missing, not_for_this_name, only_read, strict},
+    answer::{Page, missing, not_for_others, not_for_this_name, only_read, strict},
     index, me, pac,
     visit::Visit,
 };
@@ -15,13 +15,14 @@ struct Route {
     path: &'static str,
     // Whether it is the same for all clients, even without authentication, and under any host name.
     is_for_all: bool,
-    page: fn(&Visit<'_>) -> Page,
+    // It may depend on the host and port by which the client reached the gateway.
+    page: fn(&Visit<'_>, Option<&Authority>) -> Page,
 }
 
 /// All pages.
 const ROUTES: [Route; 4] = [
-    Route { path: "/", is_for_all: false, page: index::page },
-    Route { path: "/me", is_for_all: false, page: me::page },
+    Route { path: "/", is_for_all: false, page: |visit, _| index::page(visit) },
+    Route { path: "/me", is_for_all: false, page: |visit, _| me::page(visit) },
     Route { path: "/proxy.pac", is_for_all: true, page: pac::file },
     Route { path: "/wpad.dat", is_for_all: true, page: pac::file },
 ];
@@ -35,11 +36,11 @@ pub(crate) fn is_for_all<B>(request: &Request<B>) -> bool {
 pub(crate) fn answer<B>(request: &Request<B>, visit: &Visit<'_>) -> Response<Full<Bytes>> {
     let page = match route(request.uri().path()) {
         _ if ![Method::GET, Method::HEAD].contains(request.method()) => only_read(),
+        Some(route) if route.is_for_all => (route.page)(visit, visit.how.by(request).as_ref()),
+        _ if request.headers().contains_key(header::VIA) => not_for_others(visit.config),
+        _ if !visit.how.is_own_name(visit.config, request) => not_for_this_name(visit.config),
+        Some(route) => (route.page)(visit, visit.how.by(request).as_ref()),
         None => missing(visit.config),
-        Some(route) if !route.is_for_all && !visit.how.is_own_name(visit.config, request) => {
-            not_for_this_name(visit.config)
-        }
-        Some(route) => (route.page)(visit),
     };
     strict(page, request.method() == Method::HEAD)
 }

@@ -3,6 +3,7 @@
 use std::{rc::Rc, sync::Arc};
 
 use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use tracing::debug;
 
@@ -11,10 +12,11 @@ use crate::{
     backpressure::{Flow, Share},
     client::Busy,
     exchange::Fetched,
+    headers::max_forwards,
     own_request::{Addressed, addressed},
     pages::{self, Visit},
     per_user::Of,
-    permitted::{in_hours, is_new, permitted},
+    permitted::{acceptable, in_hours, is_new, permitted},
     record::Record,
     refusal::Refusal,
     relay::Relay,
@@ -26,6 +28,9 @@ use crate::{
 impl Client {
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
+        if let Err(refusal) = acceptable(&self.serving.settings.config(), &request, self.address) {
+            return self.turn_away(&request, &refusal, busy);
+        }
         if let Asked::Proxy(met) = self.asked
             && let Some(how) = addressed(&self.serving.settings.config(), &request, met)
         {
@@ -47,9 +52,37 @@ impl Client {
         };
         match admitted {
             Ok((wanted, user)) if wanted.is_tunnel => self.tunnel(request, &wanted, user, record, busy).await,
+            Ok(_) if max_forwards(request.method(), request.headers()) == Some(0) => {
+                self.options(&request, record, busy)
+            }
             Ok((wanted, user)) => self.exchange(request, wanted, user, record, busy).await,
             Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
         }
+    }
+
+    /// Refuses a request before its user is worked out.
+    fn turn_away(&self, request: &Request<Incoming>, refusal: &Refusal, busy: Busy) -> Response<Relay> {
+        if matches!(refusal, Refusal::NotAClient(_)) {
+            self.leaves.notify_one();
+        }
+        let Serving { identities, notes, quotas, .. } = &*self.serving;
+        let (who, class) = identities.by_address(self.address);
+        let who = (quotas.account(&who, class), self.address);
+        let record = Record::new(Rc::clone(notes), who, request.method().clone(), target(request));
+        self.refuse(refusal, record, self.flow(None, busy))
+    }
+
+    /// Answers OPTIONS that may go no further (RFC 9110, section 7.6.2).
+    fn options(&self, request: &Request<Incoming>, record: Record, busy: Busy) -> Response<Relay> {
+        if !request.body().is_end_stream() {
+            // Its body will not be read.
+            self.activity.linger();
+        }
+        record.status.set(StatusCode::OK.as_u16());
+        record.is_whole.set(true);
+        let flow = self.flow(None, busy);
+        flow.progress().waits_for(Phase::Transfer);
+        Response::new(Relay::page(Full::default(), record, flow))
     }
 
     /// What a request wants, and its user's share of the link: while this is held, the request counts as the user's.
@@ -92,7 +125,7 @@ impl Client {
         busy: Busy,
     ) -> Response<Relay> {
         let tunnels = &self.serving.tunnels;
-        let opened = tunnels.open(wanted, &record, request.headers()).await;
+        let opened = tunnels.open(wanted, &record, (request.headers(), request.version())).await;
         // An open tunnel counts as a connection, no longer as a request.
         drop(user);
         match opened {

@@ -10,7 +10,11 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
-use tokio::{select, sync::watch::Receiver, time::timeout};
+use tokio::{
+    select,
+    sync::{Notify, watch::Receiver},
+    time::timeout,
+};
 
 use crate::{
     backpressure::Share,
@@ -72,6 +76,8 @@ struct Client {
     // Tunnels keep it when they take the connection over.
     seat: Rc<Seat>,
     share: Rc<Share>,
+    // Notified when it may not stay.
+    leaves: Notify,
 }
 
 /// Serves a connection until it ends.
@@ -100,6 +106,7 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
         activity: Arc::clone(&activity),
         seat: Rc::new(seat),
         share: Rc::default(),
+        leaves: Notify::default(),
     });
     let this = Rc::clone(&client);
     let service = service_fn(move |request| {
@@ -111,6 +118,10 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
     let done = select! {
         biased;
         done = &mut connection => done,
+        () = this.leaves.notified() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
         _ = stops.wait_for(|stops| *stops) => {
             if !activity.has_begun() && timeout(FIRST_REQUEST, &mut connection).await.is_ok() {
                 return;

@@ -4,6 +4,7 @@ use std::{cell::RefCell, fmt, net::IpAddr, rc::Rc, sync::Arc};
 
 use super::settings::Settings;
 use crate::{
+    config::Config,
     destination,
     local_addresses::OwnAddresses,
     refusal::Refusal,
@@ -46,9 +47,9 @@ impl Destinations {
     }
 
     /// Checks whether an address that was requested as such may be reached.
-    pub(crate) fn check(&self, host: &Arc<str>, address: IpAddr) -> Result<(), Refusal> {
-        let access = &self.settings.config().access;
-        destination::check(address, access, &self.own.all()).map_err(|why| Refusal::Destination {
+    pub(crate) fn check(&self, host: &Arc<str>, (address, port): (IpAddr, u16)) -> Result<(), Refusal> {
+        let config = self.settings.config();
+        check_all(&config, (address, port), &self.own.all()).map_err(|why| Refusal::Destination {
             host: Arc::clone(host),
             address,
             why,
@@ -71,8 +72,8 @@ impl Destinations {
         names.find(host, within).await.is_ok_and(|found| found.contains(&address.to_canonical()))
     }
 
-    /// The addresses of a host that may be reached.
-    pub(crate) async fn addresses(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
+    /// The addresses of a host that may be reached at this port.
+    pub(crate) async fn addresses(&self, host: &Arc<str>, port: u16) -> Result<Vec<IpAddr>, Refusal> {
         let config = self.settings.config();
         let names = Rc::clone(&self.names.borrow());
         let found = names.find(host, config.timeouts.resolve).await?;
@@ -80,7 +81,7 @@ impl Destinations {
         let mut refused = None;
         let mut reached = Vec::new();
         for address in found {
-            match destination::check(address, &config.access, &own) {
+            match check_all(&config, (address, port), &own) {
                 Ok(()) => reached.push(address),
                 Err(why) => refused = Some((address, why)),
             }
@@ -95,10 +96,15 @@ impl Destinations {
     }
 }
 
+/// Checks an address and a port.
+fn check_all(config: &Config, to: (IpAddr, u16), own: &[IpAddr]) -> Result<(), &'static str> {
+    destination::check_admin(to, config.admin.as_ref().map(|admin| admin.listen), own)?;
+    destination::check(to.0, &config.access, own)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n";
     const ALLOWED: &str = "[access.destinations]\nallow = \"127.0.0.2\"\ndeny = \"192.0.43.7\"\n";
@@ -108,7 +114,7 @@ mod tests {
         let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
         let names = Names::new(&[([127, 0, 0, 1], 53).into()]).expect("name servers");
         let all = Destinations::new(Rc::clone(&settings), names, OwnAddresses::read().expect("addresses"));
-        let addresses = async |text: &str| all.addresses(&text.into()).await;
+        let addresses = async |text: &str| all.addresses(&text.into(), 80).await;
         let reach = |text: &str| all.may_reach(text.parse().ok());
         assert!(addresses("192.0.43.7").await.is_ok_and(|found| found == [IpAddr::from([192, 0, 43, 7])]));
         assert!(matches!(addresses("127.0.0.2").await, Err(Refusal::Destination { .. })));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Version};
 use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -76,8 +76,14 @@ impl Tunnels {
         Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch), dialling: Dialling::default() }
     }
 
-    /// Connects for a tunnel. `passed` is the header of its request, which lists the proxies that it has passed.
-    pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Reached, Refusal> {
+    /// Connects for a tunnel. `passed` is the header of its request, which lists the proxies that it has passed, and
+    /// its version.
+    pub(crate) async fn open(
+        &self,
+        wanted: &Wanted,
+        record: &Record,
+        passed: (&HeaderMap, Version),
+    ) -> Result<Reached, Refusal> {
         let mut ways = self.servers.ways(wanted, None)?;
         loop {
             let dials = self.turn(record).await;
@@ -133,7 +139,7 @@ impl Tunnels {
         let opened = if let Some(refusal) = record.account.refusal() {
             Err(refusal)
         } else if self.settings.config().access.connect_ports.contains(&wanted.port) {
-            self.open(wanted, &record, &HeaderMap::new()).await
+            self.open(wanted, &record, (&HeaderMap::new(), Version::HTTP_11)).await
         } else {
             Err(Refusal::ConnectPort(wanted.port))
         };

@@ -47,6 +47,20 @@ fn a_user_sees_their_share_their_quota_and_what_they_wait_for() {
 }
 
 #[test]
+fn requests_to_hosts_with_a_class_of_their_own_are_the_users_too() {
+    let gateway = Running::with(LINK, "", "[[class]]\nname = \"updates\"\nhosts = \"127.0.0.1\"\n");
+    let live = gateway.ask("127.0.2.1", 0);
+    gateway.status_when("a request", |status| status["outstanding"] == 1);
+    let page = gateway.me("127.0.2.1", "/me", "");
+    for text in ["all of it is yours", "<strong>127.0.0.1</strong> the server has not answered yet"] {
+        assert!(page.body.contains(text), "{text}: {}", page.body);
+    }
+    let page = gateway.me("127.0.2.2", "/me", "");
+    assert!(page.body.contains("2 users share") && page.body.contains("no requests in progress"), "{}", page.body);
+    drop(live);
+}
+
+#[test]
 fn beyond_the_quota_the_page_still_opens_and_says_until_when() {
     let gateway = Running::with(LINK, "", QUOTA);
     gateway.fetch("127.0.2.1", 1_100_000);

@@ -133,9 +133,14 @@ fn of_a_name_with_several_addresses_only_those_that_may_be_are_reached() {
         Setup { proxy: format!("nameservers = [\"{names}\"]"), allow: "\"127.0.0.1/32\"".into(), ..Setup::default() };
     let gateway = setup.start();
     let port = server.address.port();
-    assert_eq!(gateway.get(&format!("http://both.example:{port}/it")).text(), "/it");
-    let message = server.told().unwrap();
-    assert_eq!(message.field("host"), Some(format!("both.example:{port}").as_str()));
+    // No name of a host (RFC 952), and yet in use.
+    for host in ["both.example", "my_bucket.s3.example", "-a.example"] {
+        assert_eq!(gateway.get(&format!("http://{host}:{port}/it")).text(), "/it", "{host}");
+        let message = server.told().unwrap();
+        assert_eq!(message.field("host"), Some(format!("{host}:{port}").as_str()));
+    }
+    let refusal = gateway.get(&format!("http://a..example:{port}/"));
+    assert!(refusal.status == 502 && refusal.text().contains("the DNS cannot have such a name"), "{refusal:?}");
     gateway.quiet();
 }
 
@@ -211,5 +216,57 @@ fn bytes_after_the_end_of_a_tunnels_answer_are_the_servers() {
     client.read_exact(&mut bytes).unwrap();
     assert_eq!((&server.told()[..], &bytes[..]), (&b"ping"[..], &b"pong"[..]));
     drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn no_list_of_destinations_opens_the_admin_port() {
+    let (server, admin) = (strict_server(), crate::parents::dead());
+    let names = name_server(|_, _| Reply::Addresses(vec![Ipv4Addr::LOCALHOST]));
+    let access = format!("connect_ports = [{admin}]");
+    let rest = format!("[admin]\nlisten = \"127.0.0.1:{admin}\"");
+    let proxy = format!("nameservers = [\"{names}\"]");
+    let allow = "\"127.0.0.0/8\", \"0.0.0.0/32\", \"::/64\"".into();
+    let gateway = Setup { proxy, access, rest, allow, ..Setup::default() }.start();
+    for host in ["127.0.0.1", "0.0.0.0", "[::ffff:127.0.0.1]", "[::]", "named.example"] {
+        let refusal = gateway.get(&format!("http://{host}:{admin}/"));
+        assert!(refusal.status == 403 && refusal.text().contains("admin port"), "{host}: {refusal:?}");
+        let tunnel = gateway.ask(format!("CONNECT {host}:{admin} HTTP/1.1\r\nHost: {host}:{admin}\r\n\r\n"));
+        assert_eq!(tunnel.status, 403, "{host}: {tunnel:?}");
+    }
+    assert_eq!(gateway.get(&server.url("/")).status, 200);
+    gateway.quiet();
+}
+
+#[test]
+fn options_goes_no_further_than_it_says_and_asks_the_server_itself_as_such() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    let options = |target: &str, left: &str| {
+        let fields = format!("Host: x\r\nMax-Forwards: {left}\r\nConnection: close\r\n\r\n");
+        gateway.ask(format!("OPTIONS {target} HTTP/1.1\r\n{fields}"))
+    };
+    let own = options(&server.url("/"), "0");
+    assert_eq!((own.status, own.text().as_str(), own.is_whole), (200, "", true));
+    assert!(server.rest().is_empty(), "it was forwarded");
+    for (path, asked) in [("", "*"), ("/", "/"), ("/a", "/a")] {
+        assert_eq!(options(&server.url(path), "2").status, 200);
+        let message = server.told().unwrap();
+        assert_eq!((message.target.as_str(), message.field("max-forwards")), (asked, Some("1")));
+    }
+    // Of another method it is no concern of the gateway's.
+    let url = server.url("/get");
+    let got = gateway.ask(format!("GET {url} HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\nConnection: close\r\n\r\n"));
+    assert_eq!((got.status, got.text().as_str()), (200, "/get"));
+    gateway.quiet();
+}
+
+#[test]
+fn a_request_without_a_host_is_one_of_http_1_0() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    let ask = |version: &str| gateway.ask(format!("GET {} HTTP/{version}\r\n\r\n", server.url("/"))).status;
+    assert_eq!((ask("1.1"), ask("1.0")), (400, 200));
+    assert_eq!(server.told().unwrap().field("via"), Some("1.0 dovetail"));
     gateway.quiet();
 }

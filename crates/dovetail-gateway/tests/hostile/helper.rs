@@ -65,7 +65,7 @@ fn status(gateway: &Running, url: &str, credentials: &str) -> u16 {
 
 /// Answers correctly, and records what it was asked.
 const NCSA: &str = "echo \"$1\" > argument\nwhile read -r user password; do\n  echo \"$user $password\" >> asked\n  \
-                    if [ \"$password\" = open%20sesame ]; then echo \"OK user=x\"; else echo ERR; fi\ndone";
+                    if [ \"$password\" = open%20sesame ]; then echo \"OK tag=x\"; else echo ERR; fi\ndone";
 
 #[test]
 fn a_helper_says_who_is_let_in_and_is_asked_once() {
@@ -198,4 +198,25 @@ fn a_helper_that_is_not_there_fails_and_check_says_so() {
     let gateway = setup.start();
     assert_eq!(status(&gateway, "http://127.0.0.1:1/", "ann:a"), 503);
     gateway.quiet();
+}
+
+#[test]
+fn a_helper_may_say_what_a_user_is_called() {
+    let server = strict_server();
+    // Two names of one user, and one that is no name.
+    let script = Script::new(
+        "while read -r user password; do\n  case $user in\n    none) echo 'OK user=%00';;\n    \
+         *) echo 'OK tag=\"user=x\" user=Ann%20Lee';;\n  esac\ndone",
+    );
+    let log = script.folder.join("log");
+    let rest = format!("[log]\naccess = \"{}\"\nformat = \"json\"", log.display());
+    let gateway = Setup { rest, ..script.setup("helper_processes = 1") }.start();
+    for credentials in ["ann@example.org:a", "EXAMPLE\\ann:a"] {
+        assert_eq!(status(&gateway, &server.url("/"), credentials), 200);
+    }
+    assert_eq!(status(&gateway, &server.url("/"), "none:a"), 503);
+    gateway.quiet();
+    drop(gateway);
+    let lines = fs::read_to_string(log).unwrap();
+    assert_eq!(lines.matches("\"user\":\"ann lee\"").count(), 2, "{lines}");
 }

@@ -256,3 +256,23 @@ fn streams_that_are_reset_at_once_cost_nobody_else_anything() {
 fn assert_served(gateway: &Running, url: &str) {
     assert_eq!(gateway.get(url).status, 200);
 }
+
+#[test]
+fn fields_over_http2() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    run(async {
+        let mut sender = http2(gateway.address).await;
+        for (fields, status) in [(100, 200), (101, 431)] {
+            let mut request = request("GET", &server.url("/"));
+            for _ in 0..fields {
+                request.headers_mut().append("x-one", "1".parse().unwrap());
+            }
+            let (answer, _) = sender.send_request(request, true).unwrap();
+            assert_eq!(answer.await.unwrap().status(), status, "{fields}");
+            sender = sender.ready().await.unwrap();
+        }
+    });
+    assert!(server.told().is_ok() && server.rest().is_empty());
+    gateway.quiet();
+}

@@ -3,8 +3,10 @@
 use std::{
     fs,
     io::{Read, Write},
+    process::Command,
 };
 
+use dovetail_gateway::Control;
 use serde_json::Value;
 
 use crate::{
@@ -58,4 +60,30 @@ fn a_line_of_json_has_the_class_and_what_went_up() {
         // It was read and checked before it was queued, and each part is rounded.
         assert!(spent <= line["took_s"].as_f64().unwrap() + 1e-5, "{line}");
     }
+}
+
+#[test]
+fn a_fifo_that_nobody_reads_is_refused_at_once_and_one_that_is_read_gets_every_line() {
+    let server = strict_server();
+    let file = std::env::temp_dir().join(format!("dovetail-fifo-log-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let setup = Setup::rest(&format!("[log]\naccess = \"{}\"", file.display()));
+    let said = dovetail_gateway::check(&setup.config()).unwrap_err().to_string();
+    assert!(said.ends_with("nothing reads from it: start its reader first, or name a regular file"), "{said}");
+    let (_control, controlled) = tokio::sync::mpsc::channel(1);
+    let failed = dovetail_gateway::run(setup.config(), controlled, |_| ()).unwrap_err().to_string();
+    assert_eq!(failed, said);
+    // A reload says so too, and goes on.
+    let gateway = Setup::default().start();
+    gateway.tell(Control::Reload(Box::new(setup.config())));
+    assert_eq!(gateway.get(&server.url("/")).status, 200);
+    drop(gateway);
+    let mut reader = fs::OpenOptions::new().read(true).write(true).open(&file).unwrap();
+    let gateway = setup.start();
+    assert_eq!(gateway.get(&server.url("/read")).status, 200);
+    let mut line = vec![0; 4096];
+    let length = reader.read(&mut line).unwrap();
+    assert!(String::from_utf8_lossy(&line[..length]).contains("/read"));
+    drop(gateway);
+    fs::remove_file(file).unwrap();
 }

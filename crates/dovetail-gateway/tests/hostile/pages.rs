@@ -8,6 +8,7 @@ use http::{Method, Request, Version};
 use crate::{
     answer::{answer, answer_to, is_closed},
     limits::{http2, run},
+    parents::{parent, with},
     server::strict_server,
     support::{Running, Setup, get},
 };
@@ -181,6 +182,28 @@ fn where_users_have_names_a_page_is_for_who_proves_one() {
         assert!(found.text().contains("<strong>{{class}}</strong>"), "a name is no template: {found:?}");
     }
     gateway.quiet();
+}
+
+#[test]
+fn who_comes_through_another_proxy_does_not_see_what_its_users_do() {
+    let passwords = Passwords::new("through", &[("ada", "a")]);
+    let secret = std::env::temp_dir().join(format!("dovetail-pages-secret-{}", process::id()));
+    fs::write(&secret, "a\n").unwrap();
+    let head = Setup { access: format!("passwords = \"{}\"", passwords.path()), ..named() }.start();
+    let keys = format!("user = \"ada\"\npassword_file = \"{}\"", secret.display());
+    let kid = with(&parent("head", head.address.port(), &keys)).start();
+    for path in ["/", "/me"] {
+        let found = kid.get(&format!("http://gateway.home{path}"));
+        assert_eq!(found.status, 403, "{path}: {found:?}");
+        assert!(found.text().contains("Ask your own gateway") && !found.text().contains("ada"), "{found:?}");
+    }
+    let found =
+        head.ask("GET /me HTTP/1.1\r\nHost: gateway.home\r\nVia: 1.0 squid\r\nAuthorization: Basic YWRhOmE=\r\n\r\n");
+    assert_eq!(found.status, 403, "as a server too: {found:?}");
+    assert_eq!(kid.get("http://gateway.home/proxy.pac").status, 200, "the file is the same for all");
+    assert_eq!(kid.get(&format!("http://{}/me", kid.address)).status, 200, "its own gateway's");
+    fs::remove_file(secret).unwrap();
+    kid.quiet();
 }
 
 #[test]

@@ -259,19 +259,23 @@ fn what_follows_a_parents_answer_is_the_tunnel_s() {
 
 #[test]
 fn what_a_parent_says_to_a_request() {
-    for (said, status) in [
+    for (said, status, words) in [
         (
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n",
             502,
+            "The parent proxy 'up' asks",
         ),
-        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nbad", 502),
-        ("SSH-2.0-OpenSSH_9.6\r\n", 502),
-        ("", 502),
+        // A parent that sends no challenge has passed a server's on without it.
+        ("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", 502, "'a.example' demands"),
+        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nbad", 502, "bad"),
+        ("SSH-2.0-OpenSSH_9.6\r\n", 502, "closed the connection"),
+        ("", 502, "closed the connection"),
     ] {
         let up = says(said);
         let gateway = with(&parent("up", up.address.port(), "")).start();
         let found = gateway.get("http://a.example/");
         assert_eq!(found.status, status, "{said:?}");
+        assert!(found.text().contains(words), "{said:?}: {}", found.text());
         assert!(found.field("proxy-authenticate").is_none(), "{said:?}");
         gateway.quiet();
     }

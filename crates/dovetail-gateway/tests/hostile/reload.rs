@@ -2,15 +2,19 @@
 
 use std::{
     fs,
+    io::Write,
     net::{Ipv4Addr, UdpSocket},
     path::PathBuf,
     time::Instant,
 };
 
 use dovetail_gateway::Control;
+use http::{Request, Version};
 
 use crate::{
+    answer::{answer, is_closed},
     dns::{Reply, name_server},
+    limits::{http2, run},
     server::strict_server,
     support::{LONG, Running, Setup},
 };
@@ -141,4 +145,33 @@ fn probes_go_where_the_new_file_says() {
     second.set_nonblocking(false).unwrap();
     second.set_read_timeout(Some(std::time::Duration::from_millis(2_200))).unwrap();
     assert!(second.recv_from(&mut [0; 64]).is_err(), "one still comes each second");
+}
+
+#[test]
+fn a_client_that_is_none_any_more_is_refused_on_the_connection_that_it_has() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    let request = format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/"));
+    let mut client = gateway.connect();
+    client.write_all(request.as_bytes()).unwrap();
+    assert_eq!(answer(&mut client).status, 200);
+    let elsewhere = Setup::access("clients = [\"10.0.0.0/8\"]");
+    run(async {
+        let mut sender = http2(gateway.address).await;
+        let ask = || Request::get(server.url("/")).version(Version::HTTP_2).body(()).unwrap();
+        assert_eq!(sender.send_request(ask(), true).unwrap().0.await.unwrap().status(), 200);
+        let control = Control::Reload(Box::new(elsewhere.config()));
+        gateway.control().send(control).await.unwrap();
+        sender = sender.ready().await.unwrap();
+        assert_eq!(sender.send_request(ask(), true).unwrap().0.await.unwrap().status(), 403);
+        while let Ok(ready) = sender.ready().await {
+            sender = ready;
+            tokio::task::yield_now().await;
+        }
+    });
+    client.write_all(request.as_bytes()).unwrap();
+    let refusal = answer(&mut client);
+    assert_eq!((refusal.status, refusal.field("connection")), (403, Some("close")));
+    assert!(is_closed(&mut client));
+    gateway.quiet();
 }

@@ -178,3 +178,14 @@ fn an_answer_without_an_end_ends_with_its_connection() {
     assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
     assert_eq!(gateway.look().pooled, 0);
 }
+
+#[test]
+fn a_server_cannot_have_the_gateways_clients_asked_for_a_password() {
+    let asks = "HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm=\"evil\"\r\nContent-Length: 0\r\n\r\n";
+    let server = canned(asks, false);
+    let gateway = Setup::default().start();
+    let found = gateway.get(&server.url("/"));
+    assert_eq!((found.status, found.field("proxy-authenticate")), (502, None));
+    assert!(found.text().contains("'127.0.0.1' demands a proxy"), "{}", found.text());
+    gateway.quiet();
+}

@@ -88,6 +88,11 @@ impl Running {
         self.control.blocking_send(control).unwrap();
     }
 
+    /// Where to send commands from a task.
+    pub fn control(&self) -> &mpsc::Sender<Control> {
+        &self.control
+    }
+
     pub fn look(&self) -> Counts {
         let (sender, counts) = oneshot::channel();
         self.tell(Control::Look(sender));

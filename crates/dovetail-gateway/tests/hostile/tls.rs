@@ -144,6 +144,8 @@ fn requests_uploads_pages_and_tunnels_go_through_tls() {
     assert!(page.contains("<strong>127.0.0.1</strong>"), "{page}");
     let pac = ask(&mut files.connect(&gateway), "GET /proxy.pac HTTP/1.0\r\n\r\n");
     assert!(pac.contains(&format!("var PROXY = \"HTTPS {}\";", by_tls(&gateway))), "{pac}");
+    let pac = ask(&mut files.connect(&gateway), "GET /proxy.pac HTTP/1.0\r\nHost: gateway.test:3129\r\n\r\n");
+    assert!(pac.contains("var PROXY = \"HTTPS gateway.test:3129\";"), "{pac}");
     // Refusals are sent too.
     let refused = ask(&mut files.connect(&gateway), &get(&format!("https://{}/", server.address)));
     assert!(refused.starts_with("HTTP/1.1 400 "), "{refused}");
@@ -186,10 +188,33 @@ fn http2_is_agreed_upon() {
         tokio::spawn(async move { drop(connection.await) });
         let mut sender = sender.ready().await.unwrap();
         let own = format!("https://{at}/");
-        for (uri, status) in [(&*server.url("/a"), 200), (&*own, 200), ("https://example.org/", 400)] {
+        for (uri, status) in [
+            (&*server.url("/a"), 200),
+            (&*own, 200),
+            ("https://dovetail/me", 200),
+            ("https://gateway.test:3129/me", 421),
+            ("https://example.org/a", 421),
+        ] {
             let request = Request::builder().uri(uri).version(Version::HTTP_2).body(()).unwrap();
             let (answer, _) = sender.send_request(request, true).unwrap();
             assert_eq!(answer.await.unwrap().status(), status, "{uri}");
+        }
+        // The file names the proxy by the name that the certificate has.
+        for (uri, proxy) in [
+            ("https://Gateway.test:3129/proxy.pac".to_owned(), "gateway.test:3129".to_owned()),
+            ("https://gateway.test/wpad.dat".into(), "gateway.test:443".into()),
+            (format!("https://{at}/proxy.pac"), at.to_string()),
+        ] {
+            let request = Request::builder().uri(&uri).version(Version::HTTP_2).body(()).unwrap();
+            let (answer, _) = sender.send_request(request, true).unwrap();
+            let answer = answer.await.unwrap();
+            assert_eq!(answer.status(), 200, "{uri}");
+            let (mut body, mut file) = (answer.into_body(), Vec::new());
+            while let Some(part) = body.data().await {
+                file.extend(part.unwrap());
+            }
+            let file = String::from_utf8(file).unwrap();
+            assert!(file.contains(&format!("var PROXY = \"HTTPS {proxy}\";")), "{uri}: {file}");
         }
     });
     gateway.quiet();

@@ -1,19 +1,19 @@
-//! What flows took beyond what they were charged, on each resource.
+//! The difference between what flows took and what they were charged, per resource.
 
 use alloc::vec::Vec;
 
 use crate::{FlowId, Nanos, flow::FlowMap, prefetch::prefetch};
 
-/// An account for each flow and resource, in nanoseconds: above 0 it is owed, below 0 it is credit.
+/// One account per flow and resource, in nanoseconds: positive is owed, negative is credit.
 #[derive(Debug)]
 pub(super) struct Accounts {
     resources: usize,
     owed: Vec<i64>,
-    // How often each flow was forgotten, which tells those that had the same id apart.
+    // How often each flow id was forgotten; tells apart flows that had the same id.
     forgotten: FlowMap<u32>,
 }
 
-/// As a term of an account: 146 years at most, so that two of them can be added.
+/// Converts to an account entry, clamped to 146 years so that two of them can be added.
 fn amount(nanos: Nanos) -> i64 {
     nanos.0.min(i64::MAX as u64 / 2) as i64
 }
@@ -32,7 +32,7 @@ impl Accounts {
         &mut self.owed[at]
     }
 
-    /// What a packet estimated at `estimate` is charged.
+    /// Returns the charge for a packet estimated at `estimate`.
     #[inline]
     pub(super) fn charge(&mut self, flow: FlowId, resource: usize, estimate: Nanos) -> Nanos {
         let owed = self.at(flow, resource);
@@ -48,20 +48,20 @@ impl Accounts {
         *owed = owed.saturating_add(amount(charged)).saturating_sub(amount(estimate));
     }
 
-    /// A packet estimated at `estimate` took `took`.
+    /// Settles a packet that was estimated at `estimate` and took `took`.
     #[inline]
     pub(super) fn settle(&mut self, flow: FlowId, resource: usize, estimate: Nanos, took: Nanos) {
         let owed = self.at(flow, resource);
         *owed = owed.saturating_add(amount(took) - amount(estimate)).max(-amount(estimate));
     }
 
-    /// Which of the flows that have had this id it is.
+    /// Tells apart the flows that have had this id, one after another.
     #[inline]
     pub(super) fn holder(&self, flow: FlowId) -> u32 {
         self.forgotten.peek(flow).copied().unwrap_or(0)
     }
 
-    /// Asks the processor to load what is kept of the flow.
+    /// Prefetches the flow's accounts.
     #[inline]
     pub(super) fn prefetch(&self, flow: FlowId) {
         prefetch(&self.owed, flow.index() * self.resources);

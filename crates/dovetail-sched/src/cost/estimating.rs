@@ -1,30 +1,28 @@
-//! A scheduler that runs on estimates.
+//! A scheduler that runs on estimated costs.
 //!
-//! When a packet of flow `i` and program `a` arrives, its cost `P` on the first resource is estimated and fixed; on
-//! every later resource the cost that it would have at its length on arrival is multiplied by the expansion factor
-//! learnt so far. When it has left a resource, the feedback says what it really took, and the estimator of (program,
-//! flow) learns from that, as does the program's.
+//! When a packet of flow `i` and program `a` arrives, its cost `P` on the first resource is estimated and fixed; on every later
+//! resource the cost at its length on arrival is multiplied by the expansion factor learnt so far. When the packet leaves a
+//! resource, feedback reports what it really took, and both the estimator of (program, flow) and that of the program learn from
+//! it.
 //!
 //! # Settling
 //!
-//! An estimate is fixed at arrival, so a sender that knows how it is made can have cheap packets measured and then
-//! queue expensive ones at the price of cheap ones. With `settle=yes` each flow has an account on every resource: what
-//! its packets took beyond their estimates. The next packet that arrives is charged its estimate and all of the
-//! account, or as much less as the account is in credit; credit is capped at one packet's estimate, so none can be
-//! saved up while no other flow competes. At any time, with `Q` packets of the flow queued or in service, each of cost
-//! `P_max` at most,
+//! An estimate is fixed at arrival, so a sender that knows how it is computed can have cheap packets measured and then queue
+//! expensive ones at the price of cheap ones. With `settle=yes` each flow has an account on every resource: what its packets
+//! took beyond their estimates. The next packet that arrives is charged its estimate plus the account's balance, or less by the
+//! account's credit; credit is capped at one packet's estimate, so none can be saved up while no other flow competes. At any
+//! time, with `Q` packets of the flow queued or in service, each of cost `P_max` at most,
 //!
 //! ```text
 //! service received  <=  service charged for  +  (Q + 1)·P_max
 //! ```
 //!
-//! since what the account does not hold yet is owed by packets that are not measured yet, and the account itself is
-//! what a batch of at most `Q` packets left behind, charged with the next packet. The bound does not grow with time.
-//! With `settle=no`, as in the paper, there is none for senders that time their packets; for others see [`Smoothing`]
-//! and [`LeastSquares`].
+//! since packets that are not measured yet owe what the account does not hold yet, and the account itself is what a batch of at
+//! most `Q` packets left behind, charged with the next packet. The bound does not grow with time. With `settle=no`, as in the
+//! paper, there is no such bound for senders that time their packets; for others see [`Smoothing`] and [`LeastSquares`].
 //!
-//! A measurement is capped at the time since the packet was dispatched: a processor's clock may step, the environment's
-//! does not.
+//! A measurement is capped at the time since the packet was dispatched: a processor's clock may step, the environment's does
+//! not.
 //!
 //! [`Smoothing`]: super::Smoothing
 //! [`LeastSquares`]: super::LeastSquares
@@ -41,11 +39,11 @@ use crate::{
     PolicyError, Scheduler, Setup, Stage, entry::Knobs, forward_scheduler, heap::AHEAD,
 };
 
-/// A scheduler `S` that is told estimates instead of costs. Adds O(m) a packet, and O(1) memory for each packet that
-/// waits or is in service.
+/// Wraps a scheduler `S` so that it sees estimated costs. Adds O(m) per packet, and O(1) memory for each packet that is queued
+/// or in service.
 ///
-/// The environment reports the end of every packet on every resource, and of one that leaves the pipeline early, because a
-/// network function drops it or a link goes down, where it did.
+/// The environment must report the end of every packet on every resource, and for a packet that leaves the pipeline early (a
+/// network function drops it, or a link goes down) where that happened.
 #[derive(Debug)]
 pub struct Estimating<S> {
     inner: S,
@@ -59,7 +57,7 @@ pub struct Estimating<S> {
     errors: Errors,
 }
 
-/// How far off the estimates of the first resource were, in sums over packets.
+/// Errors of the estimates on the first resource, as sums over packets.
 #[derive(Debug, Default)]
 struct Errors {
     packets: u64,
@@ -69,7 +67,7 @@ struct Errors {
 }
 
 impl<S: Scheduler> Estimating<S> {
-    /// `inner`, which was built for `setup`, on estimates.
+    /// Wraps `inner`, which was built for `setup`.
     #[must_use]
     pub fn new(inner: S, estimation: Estimation, setup: &Setup) -> Self {
         Self {
@@ -85,14 +83,14 @@ impl<S: Scheduler> Estimating<S> {
         }
     }
 
-    /// What a packet of `bytes` of `flow` would be estimated to cost on the first resource if it came now.
+    /// The estimated cost on the first resource of a packet of `bytes` of `flow` that arrived now.
     #[must_use]
     pub fn estimate(&self, flow: FlowId, bytes: u32) -> Nanos {
         let (program, estimator) = self.references.current(flow);
         Nanos::from_f64(self.first(program, estimator, bytes))
     }
 
-    /// Asks for what the packets to come will need here: what is kept of each and of its flow, then the flow's estimator.
+    /// Prefetches what the next packets need here: the state of each packet and of its flow, then the flow's estimator.
     #[inline]
     fn prefetch_next(&self) {
         let Some((flow, handle)) = self.inner.upcoming(AHEAD / 2) else { return };
@@ -115,7 +113,7 @@ impl<S: Scheduler> Estimating<S> {
         configured.or_else(learnt).or_else(|| self.knowledge.seed(program, bytes)).unwrap_or(0.0)
     }
 
-    /// The packet as `inner` is to see it, and what is to be remembered of it under the handle that it has there.
+    /// Returns the packet as `inner` is to see it, and stores its original under the handle that it has there.
     fn priced(&mut self, packet: &Packet) -> Packet {
         let (program, slot) = self.references.reference(packet.flow, self.estimation.method, &self.knowledge);
         let estimator = self.references.estimator(slot);
@@ -136,7 +134,7 @@ impl<S: Scheduler> Estimating<S> {
         Packet { handle, demand: Demand::copied(charged), ..*packet }
     }
 
-    /// The packet as the environment knows it, when it leaves without having been served.
+    /// Returns the packet as the environment knows it, when it leaves without having been served.
     fn unpriced(&mut self, packet: Packet) -> Packet {
         let Some(pending) = self.pendings.find(packet.handle) else { return packet };
         let original = self.pendings.original(&packet, pending);
@@ -150,7 +148,7 @@ impl<S: Scheduler> Estimating<S> {
         original
     }
 
-    /// The packet left the pipeline at this event. Nothing is learnt of what it would have cost from there on; its flow's
+    /// The packet left the pipeline at this event. Nothing is learnt about its cost on the remaining resources; its flow's
     /// accounts are settled for what it did take.
     fn write_off(&mut self, event: &Feedback, pending: &Pending, released: Nanos, now: Nanos) {
         if !self.estimation.settle || pending.holder != self.accounts.holder(event.flow) {

@@ -1,23 +1,23 @@
-//! What one program costs on the packets of one flow.
+//! The cost of one program on the packets of one flow.
 
 use super::{LeastSquares, Smoothing, least_squares::LONGEST_NANOS};
 
 /// How costs are estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
-    /// The program's configured line; smoothing where none is configured.
+    /// The program's configured line; smoothing if none is configured.
     Line {
         /// Gain of the smoothing.
         gain: f64,
     },
     /// Single exponential smoothing.
     Smoothing {
-        /// Its gain, 0 to 1.
+        /// The gain, 0 to 1.
         gain: f64,
     },
     /// Least squares; smoothing while all lengths are equal.
     LeastSquares {
-        /// Over this many packets.
+        /// The window, in packets.
         window: usize,
         /// Gain of the smoothing.
         gain: f64,
@@ -32,12 +32,12 @@ impl Method {
     }
 }
 
-/// A measurement beyond this many times the window's mean is cut to it before it enters a least-squares window: a spike
-/// has to fade, and a window forgets only after its length. Where more than one packet in eight is costly, the cut ones
-/// raise the mean by more than it takes to cut the next higher, so the mean follows.
+/// A measurement that exceeds the mean of a least-squares window by more than this factor is cut to it before it enters the
+/// window: a spike has to fade, and a window forgets only after its length. If more than one packet in eight is costly, the cut
+/// ones raise the mean enough for the next to be cut higher, so the mean follows.
 const WILD: f64 = 8.0;
 
-/// What the packets of a program have shown.
+/// Estimates a program's cost from its past packets.
 #[derive(Debug, Clone)]
 pub struct Estimator {
     smoothing: Smoothing,
@@ -46,7 +46,7 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// Nothing measured yet. The expansion factor starts at `expansion`.
+    /// Creates an estimator without measurements. The expansion factor starts at `expansion`.
     #[must_use]
     pub fn new(method: Method, expansion: f64) -> Self {
         let fit = match method {
@@ -56,7 +56,7 @@ impl Estimator {
         Self { smoothing: Smoothing::new(method.gain()), fit, expansion: Smoothing::seeded(method.gain(), expansion) }
     }
 
-    /// A packet of `bytes` took `nanos`. O(1).
+    /// Records that a packet of `bytes` took `nanos`. O(1).
     #[inline]
     pub fn observe(&mut self, bytes: u32, nanos: u64) {
         let nanos = nanos.min(LONGEST_NANOS);
@@ -67,20 +67,20 @@ impl Estimator {
         }
     }
 
-    /// A packet came out of processing `ratio` times as long as it went in.
+    /// Records that a packet's length after processing was `ratio` times its length before.
     #[inline]
     pub fn observe_expansion(&mut self, ratio: f64) {
         self.expansion.observe(ratio);
     }
 
-    /// The cost of a packet of `bytes` in nanoseconds, from 0 on; `None` before anything was measured. O(1).
+    /// The cost of a packet of `bytes` in nanoseconds, never negative; `None` before the first measurement. O(1).
     #[inline]
     #[must_use]
     pub fn estimate(&self, bytes: u32) -> Option<f64> {
         self.fit.as_ref().and_then(|fit| fit.estimate(bytes)).or_else(|| self.smoothing.estimate())
     }
 
-    /// The line that could be written down as a cost, if least squares is kept: nanoseconds for each byte and packet.
+    /// The line to report as the program's cost, if least squares is kept: nanoseconds per byte and per packet.
     #[must_use]
     pub(super) fn plausible_line(&self) -> Option<(f64, f64)> {
         self.fit.as_ref()?.plausible_line()
@@ -100,7 +100,7 @@ mod tests {
 
     const LLSR: Method = Method::LeastSquares { window: 64, gain: 0.5 };
 
-    /// Ten nanoseconds a byte.
+    /// Ten nanoseconds per byte.
     fn steady(packets: u32) -> Estimator {
         let mut estimator = Estimator::new(LLSR, 1.0);
         for packet in 0..packets {
@@ -115,7 +115,7 @@ mod tests {
         let mut estimator = steady(64);
         assert!((estimator.estimate(400).unwrap() - 4000.0).abs() < 1.0);
         estimator.observe(400, 1_000_000_000);
-        // Cut to eight times the mean of 4,000, it is worth 28,000 more to a window of 64: 438 at its own length.
+        // Cut to eight times the mean of 4,000, it adds 28,000 to a window of 64: 438 at its own length.
         let shaken = estimator.estimate(400).unwrap();
         assert!((4300.0..4500.0).contains(&shaken), "{shaken}");
         for _ in 0..64 {
@@ -125,7 +125,7 @@ mod tests {
         assert!((estimator.estimate(400).unwrap() - 4000.0).abs() < 1.0);
     }
 
-    /// Every fifth packet a hundred times as costly is no outlier: the mean follows.
+    /// Every fifth packet a hundred times as costly is not an outlier: the mean follows.
     #[test]
     fn costly_packets_that_come_again_and_again_are_believed() {
         let mut estimator = steady(64);

@@ -1,4 +1,4 @@
-//! The knobs that every policy has: which costs it runs on.
+//! The knobs common to all policies: where costs come from.
 
 use super::{LeastSquares, Method};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     entry::{Knob, Knobs},
 };
 
-/// What each policy takes besides its own knobs.
+/// The knobs of every policy besides its own.
 pub const KNOBS: &[Knob] = &[
     ESTIMATOR,
     Knob { key: "gain", default: "0.5", meaning: "weight of the newest cost in smoothing, 0 to 1", retunable: false },
@@ -19,29 +19,29 @@ pub const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Where costs come from; a policy for which they are unknown by nature has a default of its own.
+/// Where costs come from; policies made for unknown costs have another default.
 pub(crate) const ESTIMATOR: Knob = Knob { key: "estimator", default: "known", meaning: ESTIMATORS, retunable: false };
 
-/// The knob of policies that were made for unknown costs.
+/// The same knob for policies that were made for unknown costs.
 pub(crate) const LEARNS: Knob = Knob { default: "ses", ..ESTIMATOR };
 
 const ESTIMATORS: &str =
     "costs: known (as given), line (the program's), ses (exponential smoothing), llsr (least squares)";
 
-/// How a scheduler is to estimate, if it is to.
+/// How a scheduler estimates costs, if it does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimation {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Whether a flow's next packet is charged what estimates of its earlier ones missed.
+    /// Whether a flow's next packet is charged the errors of its earlier estimates.
     pub settle: bool,
 }
 
 impl Estimation {
-    /// What a policy string asks for; `None` when costs are known.
+    /// Reads the knobs of a policy string; `None` if costs are known.
     ///
     /// # Errors
-    /// When a value is none of those there are, or out of its range.
+    /// If a value is unknown or out of its range.
     pub fn of(knobs: &Knobs<'_>) -> Result<Option<Self>, PolicyError> {
         let gain = knobs.number("gain", 0.0, 1.0)?;
         let window = knobs.count("window", 2, LeastSquares::MOST as u64)? as usize;

@@ -1,21 +1,20 @@
 //! What a node knows about its programs, and learns from all their packets.
 //!
-//! A flow has estimators of its own; this is what they start from. A sender that lies about its program spoils the
-//! starting point of others, not their estimates: their first measured packet replaces it, and the error until then is
-//! settled.
+//! Each flow has its own estimators; they start from what is known here. A sender that lies about its program spoils the
+//! starting point of others, not their estimates: their first measured packet replaces it, and the error until then is settled.
 
 use alloc::{format, vec::Vec};
 
 use super::{Cost, Estimator, Method, Processing, Program, ProgramId, ProgramTable};
 
-/// Programs beyond this number are not told apart from unknown ones: names come from packets.
+/// More programs than this are treated as unknown, because program names come from packets.
 const MOST_PROGRAMS: usize = 4096;
-/// Packets that a program's own line is drawn through.
+/// The number of packets in the window of a program's own line.
 const PROGRAM_WINDOW: usize = 256;
 /// Gain of a program's means: over some 32 packets of all its flows.
 const PROGRAM_GAIN: f64 = 1.0 / 32.0;
 
-/// What a node knows of its programs: what it was told, and what all flows together have shown since.
+/// A node's knowledge of its programs: as configured, and as learnt from the packets of all flows.
 #[derive(Debug)]
 pub(super) struct Knowledge {
     programs: Vec<Known>,
@@ -47,20 +46,20 @@ impl Knowledge {
         }
     }
 
-    /// What the configured line says.
+    /// The cost by the configured line.
     pub(super) fn configured(&self, id: ProgramId, bytes: u32) -> Option<f64> {
         let cost = self.programs.get(id.index())?.program.cost?;
         Some(cost.mean_ns(f64::from(bytes)))
     }
 
-    /// What a flow starts from that references the program for the first time: what others' packets cost, or else the
+    /// The initial estimate for a flow that references the program for the first time: from other flows' packets, or else the
     /// configured line.
     pub(super) fn seed(&self, id: ProgramId, bytes: u32) -> Option<f64> {
         let seen = self.programs.get(id.index())?.seen.as_ref();
         seen.and_then(|seen| seen.estimate(self.length(id, bytes))).or_else(|| self.configured(id, bytes))
     }
 
-    /// A packet of some flow took `nanos`; its [`length`](Self::length) is what the cost depends on.
+    /// Records that a packet of some flow took `nanos`; the cost depends on its [`length`](Self::length).
     pub(super) fn observe(&mut self, id: ProgramId, length: u32, nanos: u64) {
         if let Some(seen) = self.seen(id) {
             seen.observe(length, nanos);
@@ -86,7 +85,7 @@ impl Knowledge {
         Some(known.seen.get_or_insert_with(|| Estimator::new(method, known.program.expansion)))
     }
 
-    /// The programs as they are known now.
+    /// The programs as known now.
     pub(super) fn table(&self) -> ProgramTable {
         let learnt = |known: &Known| {
             let Some(seen) = &known.seen else { return known.program.clone() };

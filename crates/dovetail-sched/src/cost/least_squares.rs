@@ -10,7 +10,7 @@
 //! window that has slid over a billion packets holds what a fresh one would. While all lengths are equal the
 //! denominator is 0 and there is no line.
 //!
-//! The paper's line may slope down: through expensive short packets and cheap long ones it falls, and predicts negative
+//! The paper's line may slope down: fitted through expensive short packets and cheap long ones, it falls and predicts negative
 //! costs for longer ones. An estimate is therefore kept between the two lines through the window's mean that a cost can
 //! plausibly follow, the constant one and the one through the origin:
 //!
@@ -18,8 +18,8 @@
 //! mean(c)·min(1, l / mean(l))  <=  estimate(l)  <=  mean(c)·max(1, l / mean(l))
 //! ```
 //!
-//! A fit with `alpha >= 0` and `beta >= 0` lies between them anyway. The left side is what no sender can push its
-//! estimate below: a part of the mean of what its last packets really cost.
+//! A fit with `alpha >= 0` and `beta >= 0` lies between them anyway. The left side is a floor that no sender can push its
+//! estimate below: a fraction of the mean of what its last packets really cost.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 pub struct LeastSquares {
     window: usize,
-    // A ring once it is full: `oldest` is the next to go.
+    // A ring once it is full; `oldest` is replaced next.
     samples: Vec<(u32, u64)>,
     oldest: usize,
     length: i128,
@@ -36,14 +36,14 @@ pub struct LeastSquares {
     cost_by_length: i128,
 }
 
-/// A measurement is cut to this, some 18 minutes: sums over the largest window then fit their products into 127 bits.
+/// Measurements are capped at this, some 18 minutes, so that sums over the largest window have products within 127 bits.
 pub(super) const LONGEST_NANOS: u64 = 1 << 40;
 
 impl LeastSquares {
     /// The largest window, in packets.
     pub const MOST: usize = 4096;
 
-    /// Over the last `window` packets, clamped to 2 to [`MOST`](Self::MOST). Allocates with the first packet.
+    /// A window of the last `window` packets, clamped to 2 to [`MOST`](Self::MOST). Allocates with the first packet.
     #[must_use]
     pub const fn new(window: usize) -> Self {
         let window = if window < 2 {
@@ -56,21 +56,21 @@ impl LeastSquares {
         Self { window, samples: Vec::new(), oldest: 0, length: 0, length_squared: 0, cost: 0, cost_by_length: 0 }
     }
 
-    /// How many packets the window holds now.
+    /// The number of packets in the window.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.samples.len()
     }
 
-    /// Whether nothing was measured yet.
+    /// Whether nothing has been measured yet.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// Takes in a packet of `bytes` that cost `nanos`; the oldest goes if the window is full. O(1).
+    /// Records that a packet of `bytes` cost `nanos`; replaces the oldest if the window is full. O(1).
     pub fn observe(&mut self, bytes: u32, nanos: u64) {
         let sample = (bytes, nanos.min(LONGEST_NANOS));
         if self.samples.len() < self.window {
@@ -99,8 +99,8 @@ impl LeastSquares {
         (!self.is_empty()).then(|| self.cost as f64 / self.len() as f64)
     }
 
-    /// `(beta, alpha)`: nanoseconds for each byte and for each packet, as eqs. 7 and 8 give them, either of which may be
-    /// negative. `None` while all lengths are equal.
+    /// `(beta, alpha)`: nanoseconds per byte and per packet, as eqs. 7 and 8 give them; either may be negative. `None` while
+    /// all lengths are equal.
     #[must_use]
     pub fn line(&self) -> Option<(f64, f64)> {
         let n = self.len() as i128;
@@ -119,11 +119,11 @@ impl LeastSquares {
         let (beta, alpha) = self.line()?;
         let n = self.len() as f64;
         let (mean, proportional) = (self.cost as f64 / n, self.cost as f64 * f64::from(bytes) / self.length as f64);
-        // Lengths differ, so their sum is over 0.
+        // The lengths differ, so their sum is positive.
         Some((alpha + beta * f64::from(bytes)).clamp(mean.min(proportional), mean.max(proportional)))
     }
 
-    /// The line nearest to [`line`](Self::line) with no negative coefficient: what can be written down as a cost. `None`
+    /// The line nearest to [`line`](Self::line) without a negative coefficient, which is a valid [`Cost`](super::Cost). `None`
     /// before the first packet; flat while all lengths are equal.
     #[must_use]
     pub fn plausible_line(&self) -> Option<(f64, f64)> {

@@ -1,4 +1,4 @@
-//! What a packet costs on one resource: `a·bytes + b`.
+//! The cost of a packet on one resource: `a·bytes + b`.
 //!
 //! Processing time grows linearly with packet size for the functions that middleboxes run (Ghodsi et al.,
 //! *Multi-resource fair queueing for packet processing*, SIGCOMM 2012, section 2; the coefficients of four of them are
@@ -20,18 +20,18 @@ use crate::{
     units::{Rate, clip, parse_nanos},
 };
 
-/// Time per byte and per packet.
+/// A cost as time per byte and time per packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     per_byte_ns: f64,
     per_packet_ns: f64,
 }
 
-/// Either coefficient is below this, some 31 years.
+/// Both coefficients are below this, some 31 years.
 const LIMIT_NS: f64 = 1e18;
 
 impl Cost {
-    /// No time at all.
+    /// Zero cost.
     pub const FREE: Self = Self { per_byte_ns: 0.0, per_packet_ns: 0.0 };
 
     /// `per_byte_ns` nanoseconds for each byte and `per_packet_ns` for each packet.
@@ -47,7 +47,7 @@ impl Cost {
         }
     }
 
-    /// The time that a packet's bits take at `rate`.
+    /// The time to send a packet at `rate`.
     #[must_use]
     pub fn at_rate(rate: Rate) -> Self {
         Self { per_byte_ns: rate.nanos_for(1.0).min(LIMIT_NS), per_packet_ns: 0.0 }
@@ -72,7 +72,7 @@ impl Cost {
         self.per_packet_ns
     }
 
-    /// The mean cost, in nanoseconds, of packets of `bytes` on average.
+    /// The mean cost, in nanoseconds, of packets with a mean length of `bytes`.
     #[inline]
     #[must_use]
     pub fn mean_ns(self, bytes: f64) -> f64 {
@@ -80,7 +80,7 @@ impl Cost {
     }
 }
 
-/// A text that is not a cost.
+/// The text is not a cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostError {
     text: String,
@@ -116,7 +116,7 @@ impl FromStr for Cost {
     }
 }
 
-/// The parts between plus signs, but for those of exponents.
+/// Splits at plus signs, except those of exponents.
 fn terms(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     core::iter::from_fn(move || {

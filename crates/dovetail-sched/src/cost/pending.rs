@@ -7,18 +7,18 @@ use crate::{Demand, FlowId, MAX_RESOURCES, Nanos, Packet, prefetch::prefetch};
 
 const _: () = assert!(MAX_RESOURCES == u8::BITS as usize, "a bit for each resource");
 
-/// What is kept of a packet that waits or is in service.
+/// The state of a packet that is queued or in service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pending {
     pub(super) flow: FlowId,
     pub(super) bytes: u32,
     pub(super) program: ProgramId,
     pub(super) slot: Slot,
-    /// Which of the flows that have had its flow's id it belongs to.
+    /// Tells apart the flows that have had its flow's id.
     pub(super) holder: u32,
-    /// The inner scheduler's note on it.
+    /// The inner scheduler's ticket for it.
     pub(super) ticket: u64,
-    /// When it was let go; nothing can have been measured of a packet that still waits.
+    /// When it was dispatched; `None` while it is queued, when no measurement of it can exist.
     pub(super) released: Option<Nanos>,
     /// The resources on which it has ended, one bit each.
     ended: u8,
@@ -46,14 +46,14 @@ impl Pending {
     }
 }
 
-/// Pending packets by key. Keys are used again; nothing allocates once as many were pending at once.
+/// Pending packets by key. Keys are reused; nothing allocates once the table has grown to the largest number pending.
 #[derive(Debug)]
 pub(super) struct Pendings {
     resources: usize,
     packets: Vec<Option<Pending>>,
-    // Keys of no packet; the last to become free is the next to be used.
+    // Free keys; the last to be freed is reused first.
     free: Vec<usize>,
-    // Of each packet: told, estimated and charged on each resource.
+    // For each packet: the times told, estimated and charged on each resource.
     amounts: Vec<Nanos>,
 }
 
@@ -98,14 +98,14 @@ impl Pendings {
         self.packets.get_mut(usize::try_from(key).ok()?)?.as_mut()
     }
 
-    /// A packet in service, with when it was let go.
+    /// A packet in service, and when it was dispatched.
     #[inline]
     pub(super) fn find_released(&self, key: u64) -> Option<(Pending, Nanos)> {
         let pending = *self.find(key)?;
         Some((pending, pending.released?))
     }
 
-    /// Told, estimated and charged on each resource, of a packet that [`find`](Self::find) finds.
+    /// The times told, estimated and charged on each resource, for a packet that [`find`](Self::find) finds.
     #[inline]
     pub(super) fn amounts(&self, key: u64) -> (&[Nanos], &[Nanos], &[Nanos]) {
         let (told, rest) = self.amounts[self.range(key)].split_at(self.resources);
@@ -113,13 +113,14 @@ impl Pendings {
         (told, estimated, charged)
     }
 
-    /// `packet`, whose handle is a key, as the environment knows it.
+    /// The packet as the environment knows it; the handle of `packet` is a key.
     pub(super) fn original(&self, packet: &Packet, pending: &Pending) -> Packet {
         let (told, ..) = self.amounts(packet.handle);
         Packet { handle: pending.handle, demand: Demand::copied(told), ..*packet }
     }
 
-    /// The packet has ended on `resource`; on the last of them it is released. At one instant ends may be told in any order.
+    /// The packet has ended on `resource`; it is released once it has ended on all of them. At one instant, ends may be told in
+    /// any order.
     pub(super) fn ended(&mut self, key: u64, resource: usize) {
         let all = u8::MAX >> (MAX_RESOURCES - self.resources);
         if let Some(pending) = self.find_mut(key) {
@@ -138,7 +139,7 @@ impl Pendings {
         }
     }
 
-    /// Asks the processor to load what is kept of a packet.
+    /// Prefetches the state of a packet.
     #[inline]
     pub(super) fn prefetch(&self, key: u64) {
         let Ok(key) = usize::try_from(key) else { return };

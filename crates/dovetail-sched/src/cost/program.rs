@@ -1,18 +1,18 @@
-//! What is remembered about a program.
+//! What is known about a program.
 //!
-//! Packets on a programmable node reference the code that is run on them. What the node has learnt about a program is
-//! the starting point for every flow that references it (CBCS-WFQ, section 3.4).
+//! Packets on a programmable node reference the code to run on them. What the node has learnt about a program is the starting
+//! point for every flow that references it (CBCS-WFQ, section 3.4).
 
 use alloc::{string::String, vec::Vec};
 
 use super::Cost;
 
-/// Names a program: its place in a [`ProgramTable`], given out by the environment.
+/// A program's id: its index in a [`ProgramTable`], assigned by the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ProgramId(pub u32);
 
 impl ProgramId {
-    /// Whatever no program table lists: packets that reference no program, or an unknown one.
+    /// Any program that is not in the table: packets that reference no program, or an unknown one.
     pub const UNKNOWN: Self = Self(u32::MAX);
 
     /// As an index.
@@ -23,10 +23,10 @@ impl ProgramId {
     }
 }
 
-/// What of a packet a program reads and writes (CBCS-WFQ, section 3.1).
+/// The part of a packet that a program reads and writes (CBCS-WFQ, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Processing {
-    /// Its header only: the cost is that of any other packet, whatever its length.
+    /// Its header only: the cost is independent of the length.
     Header,
     /// All of it: the cost grows with the length.
     #[default]
@@ -38,30 +38,30 @@ pub enum Processing {
 pub struct Program {
     /// Its name.
     pub name: String,
-    /// What it reads.
+    /// What it processes.
     pub processing: Processing,
-    /// What a packet costs on the first resource, if it has been measured.
+    /// The cost of a packet on the first resource, if measured.
     pub cost: Option<Cost>,
-    /// Length after processing over length before, on average: the expansion factor.
+    /// The expansion factor: mean length after processing over length before.
     pub expansion: f64,
 }
 
 impl Program {
-    /// A program of which nothing is known but its name.
+    /// A program with nothing known but its name.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.into(), processing: Processing::default(), cost: None, expansion: 1.0 }
     }
 }
 
-/// The programs that a node knows, by [`ProgramId`]. Packets may reference others: those start from nothing.
+/// The programs that a node knows, by [`ProgramId`]. Packets may reference others, for which nothing is known at first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProgramTable {
     programs: Vec<Program>,
 }
 
 impl ProgramTable {
-    /// No programs.
+    /// An empty table.
     pub const EMPTY: Self = Self { programs: Vec::new() };
 
     /// These programs, numbered from 0.
@@ -76,7 +76,7 @@ impl ProgramTable {
         self.programs.get(id.index())
     }
 
-    /// What `other` knows of programs of the same name takes the place of what is known here. O(n·m).
+    /// Replaces what is known of programs that `other` has under the same name. O(n·m).
     pub fn take_over(&mut self, other: &Self) {
         for program in &mut self.programs {
             if let Some(known) = other.programs.iter().find(|known| known.name == program.name) {
@@ -85,7 +85,7 @@ impl ProgramTable {
         }
     }
 
-    /// All programs, in order.
+    /// All programs, in order of id.
     #[must_use]
     pub fn programs(&self) -> &[Program] {
         &self.programs

@@ -1,20 +1,20 @@
-//! Which programs a flow's packets reference, and what those cost the flow.
+//! Which programs a flow's packets reference, and their costs for this flow.
 //!
-//! A flow keeps an estimator for each of the last [`MOST_PROGRAMS`] programs that it referenced: however many programs
-//! a sender names in turn, it holds no more memory than that, and a program that returns after so many others starts
-//! from the program table again.
+//! A flow keeps an estimator for each of the last [`MOST_PROGRAMS`] programs that it referenced, so its memory is bounded
+//! however many programs a sender names in turn. A program that returns after that many others starts from the program table
+//! again.
 
 use alloc::vec::Vec;
 
 use super::{Estimator, Method, ProgramId, knowledge::Knowledge};
 use crate::{FlowId, flow::FlowMap, prefetch::prefetch};
 
-/// Programs of which a flow keeps an estimator.
+/// The number of programs for which a flow keeps an estimator.
 const MOST_PROGRAMS: usize = 8;
 
 const NIL: u32 = u32::MAX;
 
-/// Names an estimator for as long as it stays with its program and flow.
+/// Identifies an estimator for as long as it stays with its program and flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     at: u32,
@@ -25,12 +25,12 @@ pub(super) struct Slot {
 struct Reference {
     program: ProgramId,
     serial: u32,
-    // The flow's program before this one; or the next free place.
+    // The flow's program before this one, or the next free entry.
     next: u32,
     estimator: Estimator,
 }
 
-/// The estimator of the flow's latest program, and those of earlier ones behind it.
+/// The estimator of the flow's latest program; those of earlier ones are linked behind it.
 #[derive(Debug, Clone, Copy)]
 struct Latest(u32);
 
@@ -49,13 +49,13 @@ pub(super) struct References {
 }
 
 impl References {
-    /// The program of the flow's packets now, with its estimator.
+    /// The program of the flow's current packets, with its estimator.
     pub(super) fn current(&self, flow: FlowId) -> (ProgramId, Option<&Estimator>) {
         let latest = self.flows.peek(flow).and_then(|latest| self.references.get(latest.0 as usize));
         latest.map_or((ProgramId::UNKNOWN, None), |latest| (latest.program, Some(&latest.estimator)))
     }
 
-    /// The same, to be asked of again when a measurement comes.
+    /// The program, and a slot by which to find the estimator when a measurement arrives.
     #[inline]
     pub(super) fn reference(&mut self, flow: FlowId, method: Method, knowledge: &Knowledge) -> (ProgramId, Slot) {
         if self.flows.at(flow).0 == NIL {
@@ -66,13 +66,13 @@ impl References {
         (latest.program, Slot { at, serial: latest.serial })
     }
 
-    /// Asks the processor to load where the flow's estimators begin.
+    /// Prefetches the head of the flow's list of estimators.
     #[inline]
     pub(super) fn prefetch_flow(&self, flow: FlowId) {
         self.flows.prefetch(flow);
     }
 
-    /// Asks the processor to load the flow's latest estimator; where it is should have been asked for before.
+    /// Prefetches the flow's latest estimator; call [`prefetch_flow`](Self::prefetch_flow) some time before.
     #[inline]
     pub(super) fn prefetch_latest(&self, flow: FlowId) {
         if let Some(latest) = self.flows.peek(flow) {
@@ -80,13 +80,13 @@ impl References {
         }
     }
 
-    /// The estimator, unless it has gone to another program or flow since.
+    /// The estimator, unless it has been reassigned to another program or flow.
     #[inline]
     pub(super) fn estimator(&self, slot: Slot) -> Option<&Estimator> {
         self.references.get(slot.at as usize).filter(|it| it.serial == slot.serial).map(|it| &it.estimator)
     }
 
-    /// The same, to take a measurement in.
+    /// Same as [`estimator`](Self::estimator), mutable, to record a measurement.
     #[inline]
     pub(super) fn measured(&mut self, slot: Slot) -> Option<&mut Estimator> {
         self.references.get_mut(slot.at as usize).filter(|it| it.serial == slot.serial).map(|it| &mut it.estimator)
@@ -149,7 +149,7 @@ impl References {
         let mut at = core::mem::take(self.flows.at(flow)).0;
         while at != NIL {
             let reference = &mut self.references[at as usize];
-            // Measurements still on their way find nobody.
+            // Measurements still in flight no longer match this entry.
             reference.serial = reference.serial.wrapping_add(1);
             self.free.push(at);
             at = reference.next;

@@ -1,9 +1,9 @@
 //! Single exponential smoothing (CBCS-WFQ, eq. 5): `F' = g·X + (1 - g)·F`.
 //!
-//! The errors sum up to almost nothing in any case: `sum (X - F) = (F_end - F_start) / g`, so a flow whose packets are
-//! measured before the next is estimated pays for all but `1/g` packets of what it takes, however it alternates. And an
-//! estimate never falls below what the last expensive packet leaves of itself: a cost `X` that lies `k` packets back
-//! keeps it at `g·(1 - g)^k·X` or more. A wild outlier fades at the same pace.
+//! The errors always sum up to almost nothing: `sum (X - F) = (F_end - F_start) / g`, so a flow whose packets are measured
+//! before the next is estimated pays for all but `1/g` packets of what it takes, however it alternates. And an estimate never
+//! falls below what remains of the last expensive packet: a cost `X` that lies `k` packets back keeps it at `g·(1 - g)^k·X` or
+//! more. An outlier fades at the same pace.
 
 /// A smoothed cost in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,25 +17,25 @@ impl Smoothing {
     /// The gain of the paper's experiments (section 3.3.3).
     pub const PAPER_GAIN: f64 = 0.5;
 
-    /// Nothing measured yet; `gain` is clamped to what eq. 5 allows, 0 to 1.
+    /// No measurements yet; `gain` is clamped to the range of eq. 5, 0 to 1.
     #[must_use]
     pub const fn new(gain: f64) -> Self {
         Self { gain: if gain >= 0.0 { gain.min(1.0) } else { 0.0 }, forecast: -1.0 }
     }
 
-    /// The same, starting at `seed` nanoseconds as if the first packet had cost that.
+    /// Starts at `seed` nanoseconds, as if the first packet had cost that.
     #[must_use]
     pub const fn seeded(gain: f64, seed: f64) -> Self {
         Self { forecast: seed, ..Self::new(gain) }
     }
 
-    /// Takes in a measured cost of `nanos`, a finite number from 0 on.
+    /// Records a measured cost of `nanos`, finite and not negative.
     #[inline]
     pub fn observe(&mut self, nanos: f64) {
         self.forecast = if self.forecast < 0.0 { nanos } else { self.gain * nanos + (1.0 - self.gain) * self.forecast };
     }
 
-    /// The next packet's cost in nanoseconds; `None` before anything was measured.
+    /// The next packet's estimated cost in nanoseconds; `None` before the first measurement.
     #[inline]
     #[must_use]
     pub fn estimate(&self) -> Option<f64> {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     proptest! {
-        /// The two sentences of the module's head.
+        /// The two claims of the module's head.
         #[test]
         fn errors_cancel_and_costly_packets_are_remembered(
             gain in 0.01..=1.0,

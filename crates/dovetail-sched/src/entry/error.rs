@@ -1,4 +1,4 @@
-//! What can be wrong with a policy string, or with what is asked of a policy.
+//! Errors in policy strings and in requests to a policy.
 
 use alloc::{
     string::{String, ToString},
@@ -8,8 +8,7 @@ use core::fmt;
 
 use crate::{nearest::nearest, units::clip};
 
-/// A policy string that names nothing or sets a value that cannot be, or a change that a running policy cannot make. Its
-/// text says what there is instead.
+/// A policy string is unknown or invalid, or a change is not possible while the policy runs. The message says what is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -17,9 +16,9 @@ pub enum PolicyError {
     Unknown {
         /// The name, clipped.
         name: String,
-        /// What was asked for: packets or requests.
+        /// The kind of policy requested: for packets or for requests.
         orders: Orders,
-        /// Names that would do.
+        /// Valid names.
         known: Vec<&'static str>,
     },
     /// The policy orders the other kind of work.
@@ -28,12 +27,12 @@ pub enum PolicyError {
         name: &'static str,
         /// What it orders.
         orders: Orders,
-        /// Names that would do.
+        /// Valid names.
         known: Vec<&'static str>,
     },
-    /// Something behind the colon is not `key=value`.
+    /// A part after the colon is not `key=value`.
     NotAPair {
-        /// What it is, clipped.
+        /// The part, clipped.
         pair: String,
         /// The whole string, clipped.
         text: String,
@@ -44,7 +43,7 @@ pub enum PolicyError {
         policy: &'static str,
         /// The key, clipped.
         key: String,
-        /// The keys that it has.
+        /// The policy's keys.
         known: Vec<&'static str>,
     },
     /// A key is given twice.
@@ -54,7 +53,7 @@ pub enum PolicyError {
         /// The key.
         key: &'static str,
     },
-    /// A value cannot be read, or is out of its range.
+    /// A value cannot be parsed or is out of its range.
     Value {
         /// The policy.
         policy: &'static str,
@@ -62,14 +61,14 @@ pub enum PolicyError {
         key: String,
         /// The value, clipped.
         value: String,
-        /// What it should be.
+        /// What is expected.
         expected: String,
     },
-    /// One policy cannot become another while it runs.
+    /// A running policy cannot become another.
     OtherPolicy {
-        /// The policy that runs.
+        /// The running policy.
         running: &'static str,
-        /// What it was asked to become, clipped.
+        /// The requested policy, clipped.
         requested: String,
     },
     /// The key cannot be changed while the scheduler runs.
@@ -79,7 +78,7 @@ pub enum PolicyError {
         /// The key.
         key: &'static str,
     },
-    /// What the scheduler is built for, or stands in, is not fit for it; in words.
+    /// The scheduler's setup or surroundings do not fit the policy; in words.
     Unfit(String),
 }
 
@@ -88,12 +87,12 @@ pub enum PolicyError {
 pub enum Orders {
     /// Packets before a pipeline of resources.
     Packets,
-    /// Requests whose responses come over a narrow link.
+    /// Requests whose responses arrive over a narrow link.
     Requests,
 }
 
 impl PolicyError {
-    /// [`PolicyError::Unfit`] with this text.
+    /// Creates [`PolicyError::Unfit`] with this text.
     #[must_use]
     pub fn unfit(text: impl Into<String>) -> Self {
         Self::Unfit(text.into())

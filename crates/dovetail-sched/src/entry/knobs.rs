@@ -1,4 +1,4 @@
-//! What is written after a policy's name: `key=value,key=value`.
+//! The knobs after a policy's name: `key=value,key=value`.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;
@@ -9,20 +9,20 @@ use crate::{
     units::{clip, parse_bytes, parse_time},
 };
 
-/// Something that can be set in a policy string.
+/// A parameter that can be set in a policy string.
 #[derive(Debug)]
 pub struct Knob {
     /// The key.
     pub key: &'static str,
-    /// The value when it is left out.
+    /// The value if it is left out.
     pub default: &'static str,
-    /// What it means, with its unit and range.
+    /// What it does, with its unit and range.
     pub meaning: &'static str,
     /// Whether [`Scheduler::retune`](crate::Scheduler::retune) can change it while the scheduler runs.
     pub retunable: bool,
 }
 
-/// A policy string whose keys exist.
+/// A parsed policy string with valid keys.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
     name: &'static str,
@@ -32,13 +32,13 @@ pub(super) struct Written {
     values: Vec<(&'static str, String)>,
 }
 
-/// A policy string's name, and what follows the colon.
+/// Splits a policy string into its name and the text after the colon.
 pub(super) fn name_and_rest(text: &str) -> (&str, Option<&str>) {
     text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)))
 }
 
 impl Written {
-    /// Reads the values in `text` of the policy `name`, which has `own` knobs and those that are `common` to many.
+    /// Parses the values in `text` for policy `name`, which has its `own` knobs and `common` ones.
     pub(super) fn read(
         text: &str,
         name: &'static str,
@@ -80,7 +80,7 @@ impl Written {
     }
 }
 
-/// Two are equal if they name the same policy with the same values.
+/// Equal if they name the same policy with the same values.
 impl PartialEq for Written {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.values == other.values
@@ -91,20 +91,20 @@ impl PartialEq for Written {
 #[derive(Debug, Clone, Copy)]
 pub struct Knobs<'a> {
     written: &'a Written,
-    // Whether somebody before the policy has seen to where costs come from.
+    // Whether a wrapper around the policy handles the source of costs.
     costs_are_settled: bool,
 }
 
 impl Knobs<'_> {
-    /// The same, for a policy behind something that has seen to where costs come from.
+    /// The same knobs for a policy inside a wrapper that handles the source of costs.
     pub(crate) const fn with_costs_settled(self) -> Self {
         Self { costs_are_settled: true, ..self }
     }
 
-    /// Whether a running policy `name` can go by these: one cannot be changed into another, nor to costs from elsewhere.
+    /// Checks that a running policy `name` can take on these knobs: it cannot become another policy, and its source of costs is
+    /// fixed.
     ///
-    /// # Errors
-    /// When it cannot.
+    /// # Errors If it cannot.
     pub fn of(&self, name: &'static str) -> Result<(), PolicyError> {
         if self.written.name == name {
             let costs_are_known = self.written.knob("estimator").is_none() || self.text("estimator") == "known";
@@ -113,67 +113,62 @@ impl Knobs<'_> {
         Err(PolicyError::OtherPolicy { running: name, requested: clip(&self.written.text) })
     }
 
-    /// Refuses a change of `key`, which stays what it is for the life of a scheduler, unless it `is_same`.
+    /// Refuses a change of `key`, which is fixed for the life of a scheduler, unless `is_same`.
     ///
-    /// # Errors
-    /// [`PolicyError::Fixed`] if it is not.
+    /// # Errors [`PolicyError::Fixed`] if the value differs.
     pub fn keeps(&self, key: &'static str, is_same: bool) -> Result<(), PolicyError> {
         if is_same { Ok(()) } else { Err(PolicyError::Fixed { policy: self.written.name, key }) }
     }
 
-    /// The value of `key`, if it was given.
+    /// The value of `key`, if given.
     #[must_use]
     pub fn given(&self, key: &str) -> Option<&str> {
         debug_assert!(self.written.knob(key).is_some(), "{key} is not in the registry's line");
         self.written.values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
     }
 
-    /// The value of `key`, or its default from the registry's line.
+    /// The value of `key`, or its default from the registry entry.
     #[must_use]
     pub fn text(&self, key: &str) -> &str {
         let default = || self.written.knob(key).map_or("", |knob| knob.default);
         self.given(key).unwrap_or_else(default)
     }
 
-    /// A whole number from `least` to `most`.
+    /// Parses a whole number from `least` to `most`.
     ///
-    /// # Errors
-    /// When it is none.
+    /// # Errors If the value is not such a number.
     pub fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
         let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a whole number from {least} to {most}")))
     }
 
-    /// A number from `least` to `most`.
+    /// Parses a number from `least` to `most`.
     ///
-    /// # Errors
-    /// When it is none.
+    /// # Errors If the value is not such a number.
     pub fn number(&self, key: &str, least: f64, most: f64) -> Result<f64, PolicyError> {
         let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a number from {least} to {most}")))
     }
 
-    /// A number of bytes from `least` to `most`.
+    /// Parses a size from `least` to `most` bytes.
     ///
-    /// # Errors
-    /// When it is none.
+    /// # Errors If the value is not such a size.
     pub fn bytes(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
         let value = parse_bytes(self.text(key)).ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a size from {least}B to {most}B, such as 1500B or 20kB")))
     }
 
-    /// A time.
+    /// Parses a time.
     ///
-    /// # Errors
-    /// When it is none.
+    /// # Errors If the value is not a time.
     pub fn time(&self, key: &str) -> Result<Nanos, PolicyError> {
         parse_time(self.text(key)).map_err(|_| self.wrong(key, format_args!("a time such as 100us, 2ms or 1s")))
     }
 
-    /// The resource that a single-resource policy orders by, of so many: `first`, `last`, or a number from 1.
+    /// Parses the resource that a single-resource policy orders by: `first`, `last`, or a number from 1 to `resources`. Returns
+    /// its index from 0.
     ///
-    /// # Errors
-    /// When it is none, or there are not so many.
+    /// # Errors If the value is none of these.
     pub fn resource(&self, key: &str, resources: usize) -> Result<usize, PolicyError> {
         match self.text(key) {
             "first" => Ok(0),

@@ -1,4 +1,4 @@
-//! A policy's line in its registry.
+//! A policy's entry in its registry.
 
 use alloc::boxed::Box;
 
@@ -8,30 +8,30 @@ use crate::{
     request::{RequestScheduler, RequestSetup},
 };
 
-/// Makes a packet scheduler from the knobs that were given.
+/// Builds a packet scheduler from the given knobs.
 pub type Build = fn(&Knobs<'_>, &Setup) -> Result<Box<dyn Scheduler>, PolicyError>;
 
-/// Makes a request scheduler from the knobs that were given.
+/// Builds a request scheduler from the given knobs.
 pub type RequestBuild = fn(&Knobs<'_>, &RequestSetup) -> Result<Box<dyn RequestScheduler>, PolicyError>;
 
-/// A policy's line: of packets where `B` is [`Build`], of requests where it is [`RequestBuild`].
+/// A policy's registry entry: a packet policy if `B` is [`Build`], a request policy if it is [`RequestBuild`].
 #[derive(Debug)]
 pub struct Entry<B = Build> {
     /// Its name in policy strings.
     pub name: &'static str,
     /// What it does, in a phrase.
     pub summary: &'static str,
-    /// What can be set.
+    /// The policy's own knobs.
     pub knobs: &'static [Knob],
     /// Work per packet, n being the number of backlogged flows; for requests, work per event.
     pub cost: &'static str,
-    /// Where it was published.
+    /// Its publication.
     pub source: &'static str,
-    /// Makes it.
+    /// Builds it.
     pub build: B,
-    /// What to beware of with some values, in a sentence.
+    /// A warning about some values, in a sentence.
     pub caution: fn(&Knobs<'_>) -> Option<&'static str>,
 }
 
-/// Beware of nothing.
+/// No warning.
 pub(crate) const NO_CAUTION: fn(&Knobs<'_>) -> Option<&'static str> = |_| None;

@@ -1,4 +1,4 @@
-//! What a policy's line in a registry is made of, and the strings that name policies. Policies stand on this, and the
+//! The parts of a policy's registry entry, and the strings that name policies. Policies depend on this module, and the
 //! [registry](crate::registry) on policies.
 
 mod error;

@@ -1,4 +1,4 @@
-//! A policy string that was read.
+//! A parsed policy string.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -8,14 +8,14 @@ use super::{
     knobs::{Written, name_and_rest},
 };
 
-/// A policy string that has been read: the policy exists, and so do its keys. Of packets or of requests, as `B` says.
+/// A parsed policy string: the policy and all keys exist. For packets or requests, depending on `B`.
 pub struct Spec<B: 'static> {
     entry: &'static Entry<B>,
     written: Written,
 }
 
 impl<B> Spec<B> {
-    /// Reads `text`, whose name is `entry`'s, which takes its own knobs and `common` ones.
+    /// Parses `text`, which names `entry`'s policy; `common` are the knobs besides its own.
     pub(crate) fn read(text: &str, entry: &'static Entry<B>, common: &'static [Knob]) -> Result<Self, PolicyError> {
         Ok(Self { entry, written: Written::read(text, entry.name, entry.knobs, common)? })
     }
@@ -25,32 +25,33 @@ impl<B> Spec<B> {
         name_and_rest(text).0
     }
 
-    /// The policy's line in the registry.
+    /// The policy's registry entry.
     #[must_use]
     pub fn entry(&self) -> &'static Entry<B> {
         self.entry
     }
 
-    /// The string as it was given.
+    /// The string as given.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.written.as_str()
     }
 
-    /// The values, for a policy to read.
+    /// The values, for the policy to parse.
     #[must_use]
     pub fn knobs(&self) -> Knobs<'_> {
         self.written.knobs()
     }
 
-    /// What to beware of with these values, if anything.
+    /// A warning about these values, if there is one.
     #[must_use]
     pub fn caution(&self) -> Option<&'static str> {
         (self.entry.caution)(&self.knobs())
     }
 }
 
-/// A policy string with more knobs, `key=value` or several with commas between: after a colon, or a comma if it has some.
+/// Appends `knobs`, comma-separated `key=value` pairs, to a policy string: after a colon, or after a comma if it already has
+/// knobs.
 #[must_use]
 pub fn with_knobs(policy: &str, knobs: impl fmt::Display) -> String {
     let joint = if policy.contains(':') { "," } else { ":" };
@@ -75,7 +76,7 @@ impl<B> fmt::Debug for Spec<B> {
     }
 }
 
-/// Two are equal if they name the same policy with the same values.
+/// Equal if they name the same policy with the same values.
 impl<B> PartialEq for Spec<B> {
     fn eq(&self, other: &Self) -> bool {
         self.written == other.written

@@ -1,31 +1,31 @@
-//! How much may be queued, and which packet is dropped beyond that.
+//! Queue limits, and which packet is dropped when one is reached.
 
 use alloc::{format, string::String};
 use core::{fmt, str::FromStr};
 
 use crate::units::clip;
 
-/// Who loses a packet when a limit is reached.
+/// Which packet is dropped when a limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DropPolicy {
     /// The arriving packet is refused.
     #[default]
     Tail,
-    /// The oldest packet of the arriving packet's flow goes, so that what is sent is fresh.
+    /// The oldest packet of the arriving packet's flow is dropped, so that fresh packets are sent.
     Head,
-    /// When the whole buffer is full, the flow with the most bytes waiting loses its youngest packet: O(log n). A flow
-    /// over its own limit is refused as by [`DropPolicy::Tail`].
+    /// When the buffer is full, the flow with the most bytes queued loses its youngest packet: O(log n). A packet over its
+    /// flow's own limit is refused as by [`DropPolicy::Tail`].
     Longest,
-    /// When the whole buffer is full, the policy's own rule names who loses its youngest packet
-    /// ([`Policy::victim`](crate::Policy::victim)); [`DropPolicy::Longest`] where it has none. Policies with a rule of
-    /// their own always go by it: it is part of them.
+    /// When the buffer is full, the policy's own rule chooses the flow that loses its youngest packet
+    /// ([`Policy::victim`](crate::Policy::victim)); [`DropPolicy::Longest`] if it has none. A policy with its own rule uses it
+    /// whatever is set here.
     Policy,
 }
 
 impl FromStr for DropPolicy {
     type Err = String;
 
-    /// Every one that can be chosen; a policy with a rule of its own goes by that one anyway.
+    /// Parses the values that can be configured; a policy with its own rule overrides them.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "tail" => Ok(Self::Tail),
@@ -47,31 +47,31 @@ impl fmt::Display for DropPolicy {
     }
 }
 
-/// Bounds on what waits. `None` is no bound.
+/// Limits on queued packets. `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Packets of one flow.
+    /// Maximum packets of one flow.
     pub flow_packets: Option<u32>,
-    /// Bytes of one flow.
+    /// Maximum bytes of one flow.
     pub flow_bytes: Option<u64>,
-    /// Packets of all flows.
+    /// Maximum packets of all flows.
     pub packets: Option<u32>,
-    /// Bytes of all flows.
+    /// Maximum bytes of all flows.
     pub bytes: Option<u64>,
-    /// Flow ids must be below this: state per flow is held in tables, and this bounds them.
+    /// Flow ids must be below this: per-flow state is held in tables, and this bounds their size.
     pub flows: u32,
-    /// Who loses.
+    /// Which packet is dropped.
     pub on_full: DropPolicy,
 }
 
 impl Limits {
-    /// Whether there is a bound on all flows together.
+    /// Whether there is a limit on all flows together.
     #[must_use]
     pub const fn has_buffer(&self) -> bool {
         self.packets.is_some() || self.bytes.is_some()
     }
 
-    /// No bounds but that on flow ids, 2^26: at two cache lines a flow, some 8 GiB.
+    /// No limits except on flow ids, 2^26: at two cache lines a flow, some 8 GiB.
     pub const UNLIMITED: Self = Self {
         flow_packets: None,
         flow_bytes: None,
@@ -81,7 +81,7 @@ impl Limits {
         on_full: DropPolicy::Tail,
     };
 
-    /// At most `packets` of each flow, others refused.
+    /// At most `packets` of each flow; more are refused.
     #[must_use]
     pub const fn per_flow(packets: u32) -> Self {
         Self { flow_packets: Some(packets), ..Self::UNLIMITED }

@@ -1,10 +1,10 @@
-//! A policy's state per flow.
+//! Per-flow state of a policy.
 
 use alloc::vec::Vec;
 
 use crate::FlowId;
 
-/// A `T` for every flow, `T::default()` until it is written. Grows with the largest flow id, never per packet.
+/// A `T` for every flow, `T::default()` until written. Grows with the largest flow id, never per packet.
 #[derive(Debug, Clone, Default)]
 pub struct FlowMap<T> {
     items: Vec<T>,
@@ -17,10 +17,10 @@ impl<T: Default + Clone> FlowMap<T> {
         Self { items: Vec::new() }
     }
 
-    /// The flow's state, to change.
+    /// The flow's state, mutable.
     #[inline]
     pub fn at(&mut self, flow: FlowId) -> &mut T {
-        // Answered here and there, so that a flow which is known is looked for once.
+        // The fast path is inlined, so that a known flow needs one bounds check.
         if flow.index() < self.items.len() {
             return &mut self.items[flow.index()];
         }
@@ -34,33 +34,33 @@ impl<T: Default + Clone> FlowMap<T> {
         &mut self.items[flow.index()]
     }
 
-    /// The flow's state, if it was ever written.
+    /// The flow's state, if the map has grown to its id.
     #[inline]
     #[must_use]
     pub fn peek(&self, flow: FlowId) -> Option<&T> {
         self.items.get(flow.index())
     }
 
-    /// Sets the flow's state back to the default.
+    /// Resets the flow's state to the default.
     pub fn reset(&mut self, flow: FlowId) {
         if let Some(item) = self.items.get_mut(flow.index()) {
             *item = T::default();
         }
     }
 
-    /// The state of every flow up to the largest id that was written, in order.
+    /// The state of every flow up to the largest id written, in order.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.items
     }
 
-    /// The same, to change.
+    /// Same as [`as_slice`](Self::as_slice), mutable.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.items
     }
 
-    /// Asks the processor to load the flow's state.
+    /// Prefetches the flow's state.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         crate::prefetch::prefetch(&self.items, flow.index());

@@ -19,12 +19,12 @@ pub(crate) use queues::BYTES_A_QUEUE;
 
 use core::fmt;
 
-/// A flow's dense id: an index into tables, given out from 0 by a [`FlowTable`] or by the environment.
+/// A flow's dense id: an index into tables, assigned from 0 by a [`FlowTable`] or by the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// As an index.
+    /// The id as an index.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -38,24 +38,24 @@ impl fmt::Display for FlowId {
     }
 }
 
-/// A flow's share relative to others: a number from 10^-6 to 10^6, by default 1.
+/// A flow's share relative to others: a number from 10^-6 to 10^6; 1 by default.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Weight(f64);
 
 impl Weight {
-    /// The default.
+    /// The default weight.
     pub const ONE: Self = Self(1.0);
 
     /// `weight`, if it is in range.
     ///
     /// # Errors
-    /// `None` for NaN and out of range.
+    /// `None` for NaN and values out of range.
     #[must_use]
     pub fn new(weight: f64) -> Option<Self> {
         (1e-6..=1e6).contains(&weight).then_some(Self(weight))
     }
 
-    /// As a number.
+    /// The weight as a number.
     #[inline]
     #[must_use]
     pub const fn as_f64(self) -> f64 {
@@ -69,11 +69,12 @@ impl Default for Weight {
     }
 }
 
-/// An amount per unit of weight. Most flows have the weight 1, and a division takes longer than to see that.
+/// An amount per unit of weight. Skips the division for the weight 1, which most flows have: a division takes longer than the
+/// test.
 #[inline(always)]
 #[must_use]
 pub fn per_weight(amount: f64, weight: f64) -> f64 {
-    // Not in place, where it would be seen that the division changes nothing, and be done without asking.
+    // Out of line: inlined, the compiler sees that dividing by 1 changes nothing, and removes the test.
     #[cold]
     #[inline(never)]
     fn divided(amount: f64, weight: f64) -> f64 {

@@ -1,10 +1,10 @@
 //! From a packet's headers to a dense flow id.
 //!
-//! Keys come from the network, so they are hashed with a secret key that the environment provides (SipHash-1-3): an
-//! attacker cannot choose flows that collide. Flows are kept in order of their last packet, and each look-up retires at
-//! most two that have been silent for the timeout, which is O(1) and still faster than flows can appear. When the table
-//! is full, the flow that has been silent longest makes way; evictions are counted. An id is reused only after its flow
-//! has been retired and the environment told, so that the scheduler can forget it first.
+//! Keys come from the network, so they are hashed with a secret key that the environment provides (SipHash-1-3): an attacker
+//! cannot choose flows that collide. Flows are kept in order of their last packet, and each lookup retires at most two that
+//! have been silent for the timeout, which is O(1) and still faster than flows can appear. When the table is full, the flow
+//! that has been silent longest is evicted; evictions are counted. An id is reused only after its flow has been retired and the
+//! environment told, so that the scheduler can forget it first.
 
 use alloc::vec::Vec;
 use core::{
@@ -17,18 +17,18 @@ use siphasher::sip::SipHasher13;
 
 use crate::{FlowId, Nanos};
 
-/// Protocol, addresses and ports: one direction of a conversation. IPv4 addresses are IPv4-mapped.
+/// Protocol, addresses and ports: one direction of a connection. IPv4 addresses are IPv4-mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FiveTuple {
     /// IP protocol number.
     pub protocol: u8,
-    /// Who sent it.
+    /// Source address.
     pub source: [u8; 16],
-    /// To whom.
+    /// Destination address.
     pub destination: [u8; 16],
-    /// Source port, 0 where the protocol has none.
+    /// Source port, 0 if the protocol has none.
     pub source_port: u16,
-    /// Destination port, 0 where the protocol has none.
+    /// Destination port, 0 if the protocol has none.
     pub destination_port: u16,
 }
 
@@ -44,7 +44,7 @@ struct Slot<K> {
     live: bool,
 }
 
-/// Flows by key, with a timeout and a bound.
+/// Flows by key, with a timeout and a maximum number.
 pub struct FlowTable<K> {
     index: HashTable<u32>,
     slots: Vec<Slot<K>>,
@@ -57,7 +57,7 @@ pub struct FlowTable<K> {
     evictions: u64,
 }
 
-/// What a look-up found.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
     /// The flow's id.
@@ -66,7 +66,7 @@ pub struct Lookup {
     pub new: bool,
 }
 
-/// A table that was asked to hold nothing, or more than ids can name.
+/// The table's size is 0, or larger than ids can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableError;
 
@@ -79,11 +79,11 @@ impl fmt::Display for TableError {
 impl core::error::Error for TableError {}
 
 impl<K: Hash + Eq> FlowTable<K> {
-    /// A table of at most `most` flows (1 to 2^31), each forgotten `timeout` after its last packet. `hash_key` should
-    /// be secret and random where keys come from a network.
+    /// A table of at most `most` flows (1 to 2^31), each retired `timeout` after its last packet. `hash_key` should be secret
+    /// and random if keys come from a network.
     ///
     /// # Errors
-    /// [`TableError`] when `most` is out of range.
+    /// [`TableError`] if `most` is out of range.
     pub fn new(most: u32, timeout: Nanos, hash_key: [u8; 16]) -> Result<Self, TableError> {
         if !(1..=1 << 31).contains(&most) {
             return Err(TableError);
@@ -101,7 +101,7 @@ impl<K: Hash + Eq> FlowTable<K> {
         })
     }
 
-    /// How many flows are known.
+    /// The number of known flows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
@@ -113,7 +113,7 @@ impl<K: Hash + Eq> FlowTable<K> {
         self.index.is_empty()
     }
 
-    /// How many flows made way for others before their timeout.
+    /// The number of flows evicted before their timeout.
     #[must_use]
     pub fn evictions(&self) -> u64 {
         self.evictions
@@ -125,8 +125,8 @@ impl<K: Hash + Eq> FlowTable<K> {
         self.slots.get(flow.index()).filter(|slot| slot.live).map(|slot| &slot.key)
     }
 
-    /// The flow of `key`, which has a packet at `now`; made if it is new. Flows whose time is out, or that must make
-    /// way, are offered to `retire` first, which says whether the id may be reused (a scheduler's
+    /// Returns the flow of `key`, which has a packet at `now`; adds it if it is new. Flows that have timed out or must be
+    /// evicted are offered to `retire` first, which returns whether the id may be reused (a scheduler's
     /// [`forget`](crate::Scheduler::forget) answers that). `None`: the table is full and no flow could be retired.
     ///
     /// O(1) amortised, one hash of the key.
@@ -136,7 +136,7 @@ impl<K: Hash + Eq> FlowTable<K> {
             self.touch(at, now);
             return Some(Lookup { flow: FlowId(at), new: false });
         }
-        // Two examined per new flow: the table shrinks even while flows keep coming.
+        // Two examined per new flow: the table shrinks even while flows keep arriving.
         for _ in 0..2 {
             let timed_out = |slot: &Slot<K>| now > slot.seen + self.timeout;
             if self.slots.get(self.oldest as usize).is_none_or(|slot| !timed_out(slot))
@@ -154,7 +154,7 @@ impl<K: Hash + Eq> FlowTable<K> {
         Some(Lookup { flow: self.insert(key, hash, now), new: true })
     }
 
-    /// Retires flows that have been silent for the timeout at `now`, at most `most` of them; how many went.
+    /// Retires flows that have been silent for the timeout at `now`, at most `most` of them; returns how many.
     pub fn expire(&mut self, now: Nanos, most: usize, mut retire: impl FnMut(FlowId) -> bool) -> usize {
         let mut gone = 0;
         while gone < most
@@ -167,12 +167,12 @@ impl<K: Hash + Eq> FlowTable<K> {
     }
 
     fn retire_any(&mut self, retire: &mut impl FnMut(FlowId) -> bool, now: Nanos) -> bool {
-        // A flow that may not go is moved to the young end, so that a few busy ones do not block all others.
+        // A flow that cannot be retired moves to the young end, so that a few busy ones do not block all others.
         const TRIES: usize = 64;
         (0..TRIES.min(self.len())).any(|_| self.retire(retire, now))
     }
 
-    /// Offers the oldest flow; one that may not go counts as seen now.
+    /// Offers the oldest flow; if it cannot be retired, it counts as seen now.
     fn retire(&mut self, retire: &mut impl FnMut(FlowId) -> bool, now: Nanos) -> bool {
         let at = self.oldest;
         if at == NIL {
@@ -210,7 +210,7 @@ impl<K: Hash + Eq> FlowTable<K> {
     }
 
     fn touch(&mut self, at: u32, now: Nanos) {
-        // A clock that runs back must not make a flow older than it was.
+        // A clock that runs backwards must not make a flow older than it was.
         let slot = &mut self.slots[at as usize];
         slot.seen = slot.seen.max(now);
         if self.youngest != at {

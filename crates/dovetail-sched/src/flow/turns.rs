@@ -1,8 +1,7 @@
-//! Round robin: whose turn it is.
+//! Round-robin turns.
 //!
-//! A ring of flows in which the front one can be moved to the back *or not* by arithmetic alone. Whether a turn ends
-//! depends on the sizes of packets, which no branch predictor can predict; a branch there costs more than all the rest
-//! of a turn.
+//! A ring of flows in which the front one can be moved to the back *or not* by arithmetic alone. Whether a turn ends depends on
+//! the sizes of packets, which no branch predictor can predict; a branch there costs more than all the rest of a turn.
 
 use alloc::vec::Vec;
 
@@ -11,34 +10,34 @@ use crate::FlowId;
 /// Flows in the order of their turns.
 #[derive(Debug, Default)]
 pub struct Turns {
-    // A power of two long, or empty; positions count up for ever and are taken modulo the length.
+    // A power of two long, or empty; positions count up forever and are taken modulo the length.
     ring: Vec<FlowId>,
     front: usize,
     len: usize,
 }
 
 impl Turns {
-    /// No flow's turn.
+    /// An empty ring.
     #[must_use]
     pub const fn new() -> Self {
         Self { ring: Vec::new(), front: 0, len: 0 }
     }
 
-    /// How many flows take turns.
+    /// The number of flows in the ring.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no flow takes turns.
+    /// Whether the ring is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The flow that is `ahead` turns away, 0 being the one whose turn it is.
+    /// The flow whose turn is `ahead` turns away; 0 is the current one.
     #[inline]
     #[must_use]
     pub fn get(&self, ahead: usize) -> Option<FlowId> {
@@ -50,7 +49,7 @@ impl Turns {
         (0..self.len).filter_map(|ahead| self.get(ahead))
     }
 
-    /// The flow's turn comes last.
+    /// Adds the flow at the back.
     #[inline]
     pub fn push_back(&mut self, flow: FlowId) {
         if self.len == self.ring.len() {
@@ -61,7 +60,7 @@ impl Turns {
         self.len += 1;
     }
 
-    /// Takes out the flow whose turn it is.
+    /// Removes the front flow.
     #[inline]
     pub fn pop_front(&mut self) {
         if self.len > 0 {
@@ -70,16 +69,16 @@ impl Turns {
         }
     }
 
-    /// If `ends`, the next flow's turn begins and the one in front comes last; without a branch. Not for an empty ring.
+    /// If `ends`, moves the front flow to the back, without a branch. The ring must not be empty.
     #[inline]
     pub fn rotate_if(&mut self, ends: bool) {
         let (first, last) = (self.place(self.front), self.place(self.front.wrapping_add(self.len)));
-        // The place behind the last is free, or the first's own: writing it changes nothing if the turn goes on.
+        // The entry behind the last is free, or is the first's own: writing it changes nothing if the turn goes on.
         self.ring[last] = self.ring[first];
         self.front = self.front.wrapping_add(usize::from(ends));
     }
 
-    /// Takes out a flow, wherever it is. O(flows), for drops only.
+    /// Removes a flow, wherever it is. O(flows), for drops only.
     pub fn remove(&mut self, flow: FlowId) {
         let rest: Vec<FlowId> = self.iter().filter(|&other| other != flow).collect();
         self.len = 0;

@@ -1,8 +1,8 @@
-//! The knob between fairness and efficiency.
+//! The parameter between fairness and efficiency.
 
 use core::{fmt, str::FromStr};
 
-/// Which part of its fair dominant share every backlogged flow is guaranteed: 1 is perfectly fair, 0 guarantees nothing
+/// The fraction of its fair dominant share that every backlogged flow is guaranteed: 1 is perfectly fair, 0 guarantees nothing
 /// (Wang et al., CoNEXT 2014, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Alpha(f64);
@@ -10,16 +10,16 @@ pub struct Alpha(f64);
 impl Alpha {
     /// Equal dominant shares: dominant resource GPS.
     pub const FAIR: Self = Self(1.0);
-    /// All to the flows that make the most of it; others may starve.
+    /// Everything goes to the flows that use the resources best; others may starve.
     pub const GREEDY: Self = Self(0.0);
 
-    /// `alpha`, if it is from 0 to 1.
+    /// `alpha`, if it is in 0 to 1.
     #[must_use]
     pub fn new(alpha: f64) -> Option<Self> {
         (0.0..=1.0).contains(&alpha).then_some(Self(alpha))
     }
 
-    /// As a number.
+    /// The value as a number.
     #[inline]
     #[must_use]
     pub const fn as_f64(self) -> f64 {
@@ -35,7 +35,7 @@ impl FromStr for Alpha {
     }
 }
 
-/// Not a number from 0 to 1.
+/// The value is not a number from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlphaError;
 

@@ -1,4 +1,4 @@
-//! Which flows get what the guarantees leave over.
+//! Shares beyond the guarantees.
 
 use crate::DenseId;
 
@@ -17,11 +17,11 @@ impl DenseId for GroupId {
     }
 }
 
-/// A group is favoured: so much dominant share goes to it beyond what its flows are guaranteed.
+/// A favoured group, with the dominant share that it gets beyond its flows' guarantees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grant {
-    /// Who.
+    /// The group.
     pub group: GroupId,
-    /// How much: more than 0, at most 1.
+    /// The share: more than 0, at most 1.
     pub share: f64,
 }

@@ -1,7 +1,7 @@
-//! The trade-off's fluid at O(n) an event: the plain form, to test the other against (feature `oracle`, not stable).
+//! The trade-off's fluid at O(n) per event: the plain form, to test the other against (feature `oracle`, not stable).
 //!
-//! Wang et al., CoNEXT 2014, section 5.2. Every flow's remaining work is kept and reduced at every event, sums are
-//! recomputed, and both the two ends of the order by direction and the next departure are found by search.
+//! Wang et al., CoNEXT 2014, section 5.2. Every flow's remaining work is stored and reduced at every event, sums are
+//! recomputed, and the two ends of the order by direction and the next departure are found by search.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -21,7 +21,7 @@ pub struct Direct {
     clock: Fine,
     pace: Pace,
     served: Vec<Served>,
-    // How far ahead of its group's floor each flow was that is in none.
+    // How far ahead of its group's floor a flow was, for flows in no group.
     leads: FlowMap<u64>,
     floors: BTreeMap<Direction, u64>,
     favoured: Vec<Favoured>,
@@ -76,11 +76,11 @@ impl Direct {
         }
     }
 
-    /// What each direction gets of what is left over.
+    /// The bonus of each direction.
     fn grants(&self, spare: &[f64]) -> Vec<(Direction, f64)> {
         let directions = self.served.iter().map(|served| served.direction);
         let mut candidates: Vec<Direction> = if self.resources <= 2 {
-            // By the ratio of the two, compared crosswise.
+            // By the ratio of the two, compared by cross-multiplication.
             let below = |a: &Direction, b: &Direction| {
                 let ([a1, a2, ..], [b1, b2, ..]) = (a.shares(), b.shares());
                 (a1 * b2).total_cmp(&(b1 * a2))
@@ -140,7 +140,7 @@ impl Direct {
         self.favoured = slots;
     }
 
-    /// Writes down what a turn has brought.
+    /// Records what a turn has brought.
     fn reward(&mut self, slot: &Favoured) {
         if let Some(served) = slot.flow.and_then(|flow| self.at(flow)) {
             served.tag = served.tag.saturating_add(slot.received);

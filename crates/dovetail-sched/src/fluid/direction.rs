@@ -1,21 +1,21 @@
-//! The proportion in which a packet needs the resources.
+//! The proportions in which a packet needs the resources.
 //!
-//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
-//! 2014, eq. 12: the processing time on each resource over that on the packet's dominant resource. Two packets with the
-//! same proportions are alike to every fluid, whatever their sizes.
+//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT 2014,
+//! eq. 12: the processing time on each resource over that on the packet's dominant resource. Two packets with the same
+//! proportions are alike to every fluid, whatever their sizes.
 
 use core::cmp::Ordering;
 
 use crate::{Demand, MAX_RESOURCES, Nanos, demand::dominant};
 
-/// Normalised processing times: between 0 and 1 on each resource, and 1 on the dominant one. Resources that a pipeline
-/// does not have count 0.
+/// Normalised processing times: from 0 to 1 on each resource, and 1 on the dominant one. Entries beyond the pipeline's
+/// resources are 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Direction([f64; MAX_RESOURCES]);
 
 impl Direction {
-    /// The direction of a demand of `times`; `None` if it needs nothing. A quotient of whole numbers is rounded
-    /// correctly, so equal proportions give equal directions.
+    /// The direction of a demand of `times`; `None` if it needs nothing. A quotient of integers is correctly rounded, so equal
+    /// proportions give equal directions.
     #[inline]
     #[must_use]
     pub fn of(times: &[Nanos]) -> Option<Self> {
@@ -30,7 +30,8 @@ impl Direction {
         Some(Self(direction))
     }
 
-    /// The same of two times. One by one: to load both at once would wait until they are stored.
+    /// Same as [`of`](Self::of) for two times. They are passed separately: loading both at once would stall until they are
+    /// stored.
     #[inline(always)]
     fn of_two([first, second]: [Nanos; 2]) -> Option<Self> {
         let (less, dominant) = if first < second { (first, second) } else { (second, first) };
@@ -41,7 +42,7 @@ impl Direction {
         Some(Self::with_shares(if first < second { [share, 1.0] } else { [1.0, share] }))
     }
 
-    /// The direction that has these shares of two resources.
+    /// The direction with these shares of two resources.
     #[inline(always)]
     pub(super) const fn with_shares([first, second]: [f64; 2]) -> Self {
         Self([first, second, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -56,10 +57,10 @@ impl Direction {
         }
     }
 
-    /// A few bits that differ for most directions that differ. Not for a table that an attacker could fill.
+    /// A few bits that differ for most unequal directions. Not for a table that an attacker could fill.
     #[inline]
     pub(super) fn digest(&self) -> u32 {
-        // Not one after the other: most of them are 0, and each would have to wait.
+        // Not a sequential chain: most shares are 0, and each step would wait for the one before.
         let [a, b, c, d, e, f, g, h] = self.0.map(f64::to_bits);
         let pair = |one: u64, other: u64| one.rotate_left(9) ^ other;
         let four = |one: u64, other: u64| one.rotate_left(18) ^ other;
@@ -68,7 +69,7 @@ impl Direction {
         (mixed >> 32) as u32
     }
 
-    /// Whether two directions of two resources are equal: the others need not be fetched.
+    /// Whether two directions over two resources are equal: the other shares need not be loaded.
     #[inline]
     pub(super) fn equals_of_two(&self, other: &Self) -> bool {
         let differs = |at: usize| self.0[at].to_bits() ^ other.0[at].to_bits();
@@ -83,10 +84,10 @@ impl Direction {
     }
 }
 
-/// By the first resource, then by the second and so on: an order to find directions by.
+/// By the first resource, then by the second and so on: a total order for lookup.
 impl Ord for Direction {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Never negative nor NaN, so their bits are in order.
+        // Never negative nor NaN, so the bits compare like the numbers.
         self.0.map(f64::to_bits).cmp(&other.0.map(f64::to_bits))
     }
 }
@@ -97,7 +98,7 @@ impl PartialOrd for Direction {
     }
 }
 
-/// All at once: which of them differs is of no interest, and a branch for each would cost more.
+/// Compares all shares at once: a branch for each would cost more, and it does not matter which differs.
 impl PartialEq for Direction {
     #[inline]
     fn eq(&self, other: &Self) -> bool {

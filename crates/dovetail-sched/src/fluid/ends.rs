@@ -1,4 +1,4 @@
-//! Which flows get what is left over of at most two resources.
+//! Which flows get what is left of at most two resources.
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
 //! 2014, theorem 3. After every flow has its guaranteed share, `mu_r` of resource `r` is left. A group of direction
@@ -19,11 +19,11 @@
 //! its `a_1` is as small as the low end's; that comes earlier in the order only by a smaller `a_2`, so it would use less
 //! of resource 2 for the same sum. Likewise the second.
 //!
-//! **Exactly ordered, never divided.** Only one of `a_1`, `a_2` is not 1, so the order is that of a whole number: the bits
-//! of `a_1` while `a_2` is 1, and beyond the bits of 1 as far as those of `a_2` fall short of them. The number gives the
-//! direction back, and the [order](super::order) holds nothing else. The cases are told apart by cross-multiplying.
-//! In the third, the dominant demand of the high end is a pivot of exactly 1; eliminating by it leaves residuals of a few
-//! last places even when the two ends are all but parallel.
+//! **Exactly ordered, never divided.** Only one of `a_1`, `a_2` is not 1, so the order is that of an integer: the bits of
+//! `a_1` while `a_2` is 1, and otherwise as far above the bits of 1 as those of `a_2` are below them. The number determines the
+//! direction, and the [order](super::order) stores nothing else. The cases are distinguished by cross-multiplication. In
+//! the third, the dominant demand of the high end is a pivot of exactly 1; elimination with it leaves residuals of a few last
+//! places even when the two ends are nearly parallel.
 //!
 //! With one resource every flow has the direction (1, 0), and the whole of it goes to the group of the lowest id.
 
@@ -33,7 +33,7 @@ use super::{Direction, Grant, GroupId, order::Order};
 #[derive(Debug)]
 pub struct Ends {
     order: Order,
-    // Of two places, so many are taken.
+    // Two slots, of which this many are in use.
     grants: [Grant; 2],
     granted: usize,
 }
@@ -50,32 +50,32 @@ impl Ends {
         Self { order: Order::default(), grants: [none; 2], granted: 0 }
     }
 
-    /// A group appeared, or goes another way from now on. Resources beyond the second are not examined. O(log groups).
+    /// Adds a group, or changes its direction. Resources beyond the second are ignored. O(log groups).
     pub fn insert(&mut self, group: GroupId, direction: &Direction) {
         self.order.set(group, place_of(direction));
     }
 
-    /// A group is gone, if it was there. O(log groups).
+    /// Removes a group, if it is present. O(log groups).
     pub fn remove(&mut self, group: GroupId) {
         self.order.remove(group);
     }
 
-    /// The groups at the two ends, which may be one.
+    /// The groups at the two ends, which may be the same.
     #[inline]
     #[must_use]
     pub fn ends(&self) -> Option<(GroupId, GroupId)> {
         Some((self.order.low()?.0, self.order.high()?.0))
     }
 
-    /// What [`solve`](Self::solve) gave last.
+    /// The last result of [`solve`](Self::solve).
     #[must_use]
     pub fn grants(&self) -> &[Grant] {
         &self.grants[..self.granted]
     }
 
-    /// Shares out what is left of each resource, between 0 and 1 of it: at most two groups get something. O(1).
+    /// Distributes what is left of each resource, a fraction from 0 to 1: at most two groups get something. O(1).
     ///
-    /// Of groups with equal directions the lowest id is favoured. Groups that get nothing are not listed.
+    /// Among groups with equal directions the lowest id is favoured. Groups that get nothing are not listed.
     pub fn solve(&mut self, spare: &[f64]) -> &[Grant] {
         self.granted = 0;
         let (Some((low, low_place)), Some((high, high_place))) = (self.order.low(), self.order.high()) else {
@@ -106,7 +106,7 @@ impl Default for Ends {
     }
 }
 
-/// Where a direction is in the order of `a_1 / a_2`: 0 needs nothing of resource 1, [`HIGHEST`] nothing of resource 2.
+/// A direction's place in the order of `a_1 / a_2`: 0 needs nothing of resource 1, [`HIGHEST`] nothing of resource 2.
 #[inline]
 pub(super) fn place_of(direction: &Direction) -> u64 {
     let [first, second, ..] = *direction.shares();
@@ -119,17 +119,17 @@ pub(super) fn shares_at(place: u64) -> [f64; 2] {
     if place <= ONE { [f64::from_bits(place), 1.0] } else { [1.0, f64::from_bits(HIGHEST - place)] }
 }
 
-/// What one group can get of what is left.
+/// What one group alone can get of what is left.
 fn alone(a: [f64; 2], mu: [f64; 2]) -> f64 {
     let limit = |r: usize| if a[r] > 0.0 { mu[r] / a[r] } else { f64::INFINITY };
     limit(0).min(limit(1))
 }
 
-/// What the two ends, which are not equal, get if together they use up both resources.
+/// The shares of the two ends, which are not equal, if together they use up both resources.
 fn both(l: [f64; 2], h: [f64; 2], mu: [f64; 2]) -> (f64, f64) {
     let dominant = usize::from(h[0] < 1.0);
     let other = 1 - dominant;
-    // What the low end needs and what is left of the other resource, beyond what the high end would take of it.
+    // What the low end needs, and what is left, of the other resource beyond the high end's use of it.
     let need = l[other] - h[other] * l[dominant];
     let left = mu[other] - h[other] * mu[dominant];
     let to_low = (left / need).clamp(0.0, if l[0] == 1.0 { mu[0] } else { mu[1] });

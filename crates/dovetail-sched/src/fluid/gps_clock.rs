@@ -13,11 +13,11 @@
 //! and packet `k` of flow `i`, of `L` work, arriving at time `a`, is served by the fluid from `S = max(V(a), F_before)`
 //! to `F = S + L/w_i` in virtual time, whatever arrives later: departures change how fast `V` runs, not where `F` lies.
 //!
-//! `V` is needed only at arrivals. Between two arrivals flows may run dry and speed it up, one after the other; each
-//! such departure is processed in turn (Demers, Keshav and Shenker's *iterated deletion*). Flows are kept in a heap by
-//! departure. A flow's departure only ever moves later as its packets arrive, so its key is left behind as a lower
-//! bound and corrected when `V` reaches it. That is O(log n) per packet amortised, no heap work at all for an arrival
-//! to a busy flow, and O(n log n) at worst in one step, when n flows run dry at once.
+//! `V` is needed only at arrivals. Between two arrivals flows may run dry and speed it up, one after the other; each such
+//! departure is processed in turn (Demers, Keshav and Shenker's *iterated deletion*). Flows are kept in a heap by departure. A
+//! flow's departure only ever moves later as its packets arrive, so its key is left unchanged as a lower bound and corrected
+//! when `V` reaches it. That is O(log n) per packet amortised, no heap work at all for an arrival to a busy flow, and O(n log
+//! n) at worst in one step, when n flows run dry at once.
 
 use super::weight_sum::WeightSum;
 use crate::{
@@ -32,20 +32,20 @@ pub struct GpsClock {
     virtual_time: f64,
     clock: Nanos,
     flows: FlowMap<Fluid>,
-    // Exactly the flows that the fluid has work of, by a lower bound on their finish tag.
+    // Exactly the flows with work left in the fluid, by a lower bound on their finish tag.
     departures: FlowHeap,
     busy: WeightSum,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Fluid {
-    // The tag of the last of its work.
+    // The finish tag of its last work.
     finish: f64,
     weight: f64,
 }
 
 impl GpsClock {
-    /// An idle fluid at virtual time 0.
+    /// Creates an idle fluid at virtual time 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -65,7 +65,7 @@ impl GpsClock {
         self.departures.is_empty()
     }
 
-    /// Serves until `now`. A clock that runs back lets no time pass.
+    /// Serves until `now`. If the clock runs backwards, no time passes.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         let mut left = (now - self.clock).as_f64();
@@ -84,21 +84,22 @@ impl GpsClock {
                 }
                 continue;
             }
-            // Rounding may have carried the virtual time past the departure by a last bit.
+            // Rounding may have carried the virtual time a last bit past the departure.
             left -= until.max(0.0);
             self.virtual_time = self.virtual_time.max(departure);
             self.leave(flow);
         }
     }
 
-    /// Asks the processor to load what is known of the flow.
+    /// Prefetches the flow's state.
     #[inline]
     pub(crate) fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);
         self.departures.prefetch(flow);
     }
 
-    /// `work` nanoseconds of work join the flow, which has `weight` if it was not busy; gives its start and finish tags.
+    /// Adds `work` nanoseconds of work to the flow, which takes on `weight` if it was not busy; returns the work's start and
+    /// finish tags.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, weight: f64, work: f64) -> (f64, f64) {
         let fluid = self.flows.at(flow);
@@ -115,13 +116,13 @@ impl GpsClock {
         (start, finish)
     }
 
-    /// Takes away `virtual_work`, so much per unit of weight, from the end of what the fluid has of the flow.
+    /// Removes `virtual_work`, an amount per unit of weight, from the end of the flow's work.
     pub fn withdraw(&mut self, flow: FlowId, virtual_work: f64) {
         let finish = self.flows.at(flow).finish - virtual_work;
         self.retreat(flow, finish);
     }
 
-    /// Takes away the flow's work beyond the tag `finish`.
+    /// Removes the flow's work beyond the tag `finish`.
     pub fn retreat(&mut self, flow: FlowId, finish: f64) {
         let Some(departure) = self.departures.key(flow) else { return };
         let fluid = self.flows.at(flow);
@@ -133,7 +134,7 @@ impl GpsClock {
         }
     }
 
-    /// Gives the flow another weight: from now on what is left of its work is served at that.
+    /// Changes the flow's weight; its remaining work is served at the new one from now on.
     pub fn reweigh(&mut self, flow: FlowId, weight: f64) {
         if !self.departures.contains(flow) {
             return;
@@ -146,7 +147,7 @@ impl GpsClock {
         self.busy.add(weight);
     }
 
-    /// Takes away all of the flow's work.
+    /// Removes all of the flow's work.
     pub fn forget(&mut self, flow: FlowId) {
         if self.departures.contains(flow) {
             self.leave(flow);
@@ -154,7 +155,7 @@ impl GpsClock {
         self.flows.reset(flow);
     }
 
-    /// Sets the virtual time of an idle fluid back to 0, where its numbers are finest.
+    /// Resets the virtual time of an idle fluid to 0, where its resolution is finest.
     #[inline]
     pub fn restart(&mut self) {
         debug_assert!(self.is_idle());

@@ -1,8 +1,8 @@
 //! Backlogged flows, grouped by the direction of their head-of-line packets.
 //!
-//! To the linear program a group is one column, however many flows are in it; which of them is favoured is decided by
-//! [turns](super::turns). A box with a few functions and a few packet sizes has a few groups. A direction is kept for a
-//! while after its last flow has left, so that flows that come and go allocate nothing.
+//! To the linear program a group is one column, however many flows are in it; [turns](super::turns) decide which of them is
+//! favoured. A box with a few functions and a few packet sizes has a few groups. A direction is kept for a while after its last
+//! flow has left, so that flows that come and go allocate nothing.
 
 use alloc::{
     boxed::Box,
@@ -19,25 +19,25 @@ use super::{
 };
 use crate::{Demand, FlowId, Nanos, flow::FlowMap};
 
-/// So many directions without flows are remembered beyond as many as have flows: half a megabyte at most, for packets of
-/// every size.
+/// The number of directions kept without flows, beyond as many as have flows: half a megabyte at most, for packets of every
+/// size.
 const SPARE_GROUPS: usize = 2048;
 
-/// Directions that were looked up last are found in a table of this size, without a search.
+/// The size of the table in which recently used directions are found without a search.
 const RECENT: usize = 16_384;
 
-/// Above this, the tags of a group are set back.
+/// Above this, a group's tags are rebased.
 const HIGHEST_TAG: u64 = 1 << 62;
 
-/// The groups, and who shares out what is left over among them.
+/// The groups, and the allocator that distributes what is left over among them.
 #[derive(Debug)]
 pub(super) struct Groups {
-    // Whether there are no more than two resources.
+    // Whether there are at most two resources.
     are_short: bool,
     ids: BTreeMap<Direction, GroupId>,
     recent: Vec<GroupId>,
     groups: Vec<Group>,
-    // Of each group.
+    // By group.
     directions: Vec<Direction>,
     // Groups that lost their last flow, oldest first; some may have flows again.
     idle: VecDeque<GroupId>,
@@ -47,19 +47,19 @@ pub(super) struct Groups {
     allocator: Allocator,
 }
 
-/// What is asked of a group with every packet, in one line.
+/// The part of a group's state that every packet needs, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Group {
-    // Of its direction: of two resources at most it gives it back.
+    // The place of its direction; with at most two resources it determines the direction.
     place: u64,
-    // What the packet takes that a flow joined with last, of at most two resources, and its work at weight 1.
+    // The times, on at most two resources, of the packet with which a flow last joined, and its work at weight 1.
     last: [Nanos; 2],
     work: u64,
     flows: u32,
     turns: Queue,
     floor: u64,
-    // Whether it is in the queue of idle groups, and whether the allocator knows it.
+    // Whether it is in the queue of idle groups, and whether it is known to the allocator.
     idle: bool,
     listed: bool,
 }
@@ -80,7 +80,7 @@ enum Allocator {
     Program(Box<Simplex>),
 }
 
-/// A few bits of the place of a direction of two resources.
+/// A few bits of the place of a direction over two resources.
 #[inline]
 fn digest_of(place: u64) -> u32 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u32
@@ -115,14 +115,14 @@ impl Groups {
         Some(if self.are_short { Direction::with_shares(shares_at(group.place)) } else { self.directions[id] })
     }
 
-    /// Whether two directions are equal.
+    /// Whether two directions are equal, comparing only the resources in use.
     #[inline]
     pub(super) fn are_equal(&self, one: &Direction, other: &Direction) -> bool {
         if self.are_short { one.equals_of_two(other) } else { one == other }
     }
 
-    /// If these are the times, of two resources at most, that the last flow joined this flow's group with: the packet's work
-    /// at weight 1. The direction need not be found then.
+    /// The packet's work at weight 1, if its times on at most two resources are those with which a flow last joined this flow's
+    /// group. The direction need not be computed then.
     #[inline]
     pub(super) fn work_like_last(&self, flow: FlowId, times: [Nanos; 2]) -> Option<u64> {
         let group = self.group_with(flow)?;
@@ -132,18 +132,18 @@ impl Groups {
     /// The flow's group.
     #[inline]
     fn group_with(&self, flow: FlowId) -> Option<&Group> {
-        // None is none of the groups.
+        // The id of "no group" is out of range.
         self.groups.get(self.group_of.peek(flow)?.0.0 as usize)
     }
 
-    /// Asks the processor to load what is known of the flow.
+    /// Prefetches the flow's state.
     #[inline]
     pub(super) fn prefetch(&self, flow: FlowId) {
         self.group_of.prefetch(flow);
         self.seats.prefetch(flow);
     }
 
-    /// The flow, which is in no group, has a head-of-line packet of this demand and its direction. O(log n).
+    /// Adds a flow, which must be in no group, whose head-of-line packet has this demand and direction. O(log n).
     pub(super) fn join(&mut self, flow: FlowId, demand: &Demand, direction: &Direction) {
         let id = self.find_or_make(direction);
         let group = &mut self.groups[id.0 as usize];
@@ -165,7 +165,7 @@ impl Groups {
         group.turns.insert(self.seats.as_mut_slice(), flow);
     }
 
-    /// The flow leaves its group. O(log n) amortised.
+    /// Removes the flow from its group. O(log n) amortised.
     pub(super) fn leave(&mut self, flow: FlowId) {
         let Membership(id) = core::mem::take(self.group_of.at(flow));
         let Some(group) = self.groups.get_mut(id.0 as usize) else { return };
@@ -182,14 +182,14 @@ impl Groups {
             group.idle = true;
             self.idle.push_back(id);
         }
-        // Between the ends, a group without flows is in nobody's way.
+        // Unless it is at one of the ends, a group without flows does no harm.
         if let Allocator::Program(simplex) = &mut self.allocator {
             group.listed = false;
             simplex.remove(id);
         }
     }
 
-    /// Begins a turn: the flow of the group that has received least.
+    /// Begins a turn of the group's flow that has received least.
     #[inline]
     pub(super) fn begin_turn(&mut self, id: GroupId) -> Option<FlowId> {
         let group = &mut self.groups[id.0 as usize];
@@ -201,7 +201,7 @@ impl Groups {
         Some(flow)
     }
 
-    /// Ends a turn of the flow, which has brought it so much per unit of weight. O(log n) amortised.
+    /// Ends a turn of the flow, which has received this much per unit of weight. O(log n) amortised.
     #[inline]
     pub(super) fn end_turn(&mut self, flow: FlowId, received: u64) {
         let Some(&Membership(id)) = self.group_of.peek(flow).filter(|_| received > 0) else { return };
@@ -212,13 +212,13 @@ impl Groups {
         turns.insert_again(self.seats.as_mut_slice(), flow);
     }
 
-    /// Forgets how far ahead the flow is, which is in no group.
+    /// Forgets the lead of a flow that is in no group.
     pub(super) fn forget(&mut self, flow: FlowId) {
         debug_assert!(self.group_with(flow).is_none());
         self.seats.reset(flow);
     }
 
-    /// Shares out what is left of each resource.
+    /// Distributes what is left of each resource.
     #[inline]
     pub(super) fn share_out(&mut self, spare: &[f64]) -> &[Grant] {
         match &mut self.allocator {
@@ -235,7 +235,7 @@ impl Groups {
         }
     }
 
-    /// What [`share_out`](Self::share_out) gave last.
+    /// The last result of [`share_out`](Self::share_out).
     pub(super) fn grants(&self) -> &[Grant] {
         match &self.allocator {
             Allocator::ClosedForm(ends) => ends.grants(),
@@ -248,7 +248,7 @@ impl Groups {
         let place = place_of(direction);
         let digest = if self.are_short { digest_of(place) } else { direction.digest() };
         let slot = digest as usize % RECENT;
-        // Two directions with the same digest have a slot each.
+        // Each digest has two slots, so two directions may share one.
         for slot in [slot, slot ^ 1] {
             let id = self.recent[slot];
             if self.groups.get(id.0 as usize).is_some_and(|group| group.place == place)
@@ -262,7 +262,7 @@ impl Groups {
         id
     }
 
-    /// Puts the flow, which is in no group, ahead by so much.
+    /// Sets the lead of a flow that is in no group.
     #[cfg(test)]
     pub(super) fn set_lead(&mut self, flow: FlowId, lead: u64) {
         self.seats.at(flow).tag = lead;
@@ -314,7 +314,7 @@ impl Groups {
         None
     }
 
-    /// Sets the group's tags back by its floor. O(flows), once in 2^62 grains of bonus.
+    /// Rebases the group's tags by its floor. O(flows), once in 2^62 grains of bonus.
     #[cold]
     fn set_back(&mut self, id: GroupId) {
         let floor = core::mem::take(&mut self.groups[id.0 as usize].floor);

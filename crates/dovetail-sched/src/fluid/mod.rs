@@ -1,7 +1,7 @@
-//! Fluids: what schedulers would do if packets could be served in arbitrarily small pieces.
+//! Fluids: idealised schedulers in which packets can be served in arbitrarily small pieces.
 //!
-//! A packet policy approximates one of them, and is judged by how closely it does. [`GpsClock`] shares one resource;
-//! [`Fluid`] shares several, anywhere between fair and efficient.
+//! A packet policy approximates one of them, and is judged by how closely it does. [`GpsClock`] shares one resource; [`Fluid`]
+//! shares several, anywhere between fair and efficient.
 
 mod alpha;
 mod bonus;

@@ -1,32 +1,32 @@
-//! Groups in order of a number, of which only those at the two ends are ever asked for.
+//! Groups ordered by a number, of which only the two ends are ever needed.
 //!
-//! Few groups stand in one sorted row: to join it or to leave it moves some lines that are in the nearest cache. More are in two
-//! heaps, one from either end. Which of the two it is makes no difference but in time.
+//! Few groups are kept in one sorted row: joining or leaving moves some lines that are in the nearest cache. Many are kept in
+//! two heaps, one from each end. The two forms differ in speed only.
 
 use alloc::{boxed::Box, vec::Vec};
 
 use super::GroupId;
 use crate::IndexedHeap;
 
-/// With more than this, 2 KiB, it is not worth while to move all that are behind one.
+/// Above this size, 2 KiB, moving all entries behind one is too slow.
 const MOST_OF_FEW: usize = 128;
 
-/// With fewer than this they are few again: a quarter, so that the change is paid for by the changes in between.
+/// Below this the row is used again: a quarter, so that the changes in between pay for the switch.
 const LEAST_OF_MANY: usize = MOST_OF_FEW / 4;
 
-/// Of a group that is not there.
+/// The place of a group that is absent.
 const NOWHERE: u64 = u64::MAX;
 
 /// Groups by their places, which are below 2^63.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    // Of each group up to the last that was ever there.
+    // By group, up to the largest id ever present.
     places: Vec<u64>,
     // While there are few: by place, then by id.
     row: Vec<(u64, GroupId)>,
-    // So many at the front of the row have left it: no other has to move then.
+    // The number of vacated entries at the front of the row, so that no other has to move.
     gone: usize,
-    // While there are many.
+    // Whether the heaps are in use.
     are_many: bool,
     heaps: Box<Heaps>,
 }
@@ -41,7 +41,7 @@ struct Heaps {
 const FARTHEST: u64 = 1 << 63;
 
 impl Order {
-    /// Puts the group at `place`, whether it was there or not.
+    /// Puts the group at `place`, whether or not it is present.
     pub(super) fn set(&mut self, group: GroupId, place: u64) {
         let at = group.0 as usize;
         if at >= self.places.len() {
@@ -68,7 +68,7 @@ impl Order {
         }
     }
 
-    /// Takes the group out, if it was in.
+    /// Removes the group, if present.
     pub(super) fn remove(&mut self, group: GroupId) {
         let Some(place) = self.places.get_mut(group.0 as usize) else { return };
         let place = core::mem::replace(place, NOWHERE);
@@ -86,7 +86,7 @@ impl Order {
         }
     }
 
-    /// The group at the lowest place, and that; of several the one with the lowest id.
+    /// The group at the lowest place, with the place; ties go to the lowest id.
     #[inline]
     pub(super) fn low(&self) -> Option<(GroupId, u64)> {
         if self.are_many {
@@ -95,7 +95,7 @@ impl Order {
         self.row().first().map(|&(place, group)| (group, place))
     }
 
-    /// The group at the highest place, and that; of several the one with the lowest id.
+    /// The group at the highest place, with the place; ties go to the lowest id.
     #[inline]
     pub(super) fn high(&self) -> Option<(GroupId, u64)> {
         if self.are_many {

@@ -1,8 +1,8 @@
-//! Which flows get what is left over of any number of resources.
+//! Which flows get what is left of any number of resources.
 //!
-//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
-//! 2014, solve their bonus allocation (eq. 21) for two resources and leave more of them open. The problem is a linear
-//! program for any number `m`: give group `g`, whose direction is `a_g`, the dominant share `x_g`, so as to
+//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT 2014,
+//! solve their bonus allocation (eq. 21) for two resources and leave larger numbers open. The problem is a linear program for
+//! any number `m`: give group `g`, whose direction is `a_g`, the dominant share `x_g`, so as to
 //!
 //! ```text
 //! maximise    sum_g x_g                               and then the use  sum_r sum_g a_gr x_g  (eq. 18)
@@ -12,40 +12,38 @@
 //!
 //! Whatever is not used is idle, so the second objective is to minimise idleness.
 //!
-//! **At most `m` groups are favoured.** There are `m` equations, and a linear program that has an optimum has one at a
-//! vertex: at most `m` of all the amounts, `x` and `idle`, are not 0. Theorem 3 is this for `m = 2`, with the vertex
-//! written out. Here it is found by the simplex method (Dantzig 1963) in its revised form: keep a *basis* of `m` columns,
-//! price the resources by it, and let a column in that is worth more than what it takes.
+//! **At most `m` groups are favoured.** There are `m` equations, and a linear program that has an optimum has one at a vertex:
+//! at most `m` of all the amounts, `x` and `idle`, are not 0. Theorem 3 is the case `m = 2`, with the vertex written out. Here
+//! it is found by the simplex method (Dantzig 1963) in its revised form: keep a *basis* of `m` columns, price the resources by
+//! it, and let a column enter that is worth more than what it takes.
 //!
-//! **Objectives in order.** A price has a part for each objective, and gains are compared by the first, then by the
-//! second. That is eq. 18 itself, not a small weight on it that would have to be chosen. Where both leave a choice, as
-//! among packets that all have the same dominant resource, a third one breaks ties pseudo-randomly: a number for each
-//! direction, made of its digits. So exactly one allocation is the best.
+//! **Objectives in order.** A price has a part for each objective, and gains are compared by the first, then by the second.
+//! That is eq. 18 itself, not a small weight on it that would have to be chosen. If both leave a choice, as among packets that
+//! all have the same dominant resource, a third objective breaks ties pseudo-randomly, by a number for each direction computed
+//! from its digits. So exactly one allocation is the best.
 //!
-//! **Warm start.** A scheduler solves this again after every packet, and little has changed. Prices depend on the basis
-//! only, so a group that gained nothing at them gains nothing now. What can have happened is that
+//! **Warm start.** A scheduler solves this again after every packet, and little has changed. Prices depend on the basis only,
+//! so a group that gained nothing at them gains nothing now. The possible changes are
 //!
 //! - a group appeared: only that one has to be priced;
-//! - `mu` changed, and an amount turned negative, or a favoured group left, and may be given nothing: the basis is
-//!   repaired by the *dual* simplex method, in which that column leaves, in exchange for the first one to gain as the
-//!   prices move;
+//! - `mu` changed and an amount turned negative, or a favoured group left and may be given nothing: the basis is repaired by
+//!   the *dual* simplex method, in which that column leaves, in exchange for the first one to gain as the prices move;
 //! - neither: only the `m` amounts have to be computed.
 //!
-//! If the repair fails, everything starts as idle. Either way, in the end all columns have been priced, and amounts are
-//! computed from the basis alone. So what is granted to a direction depends on the directions present and on `mu`, to
-//! the last bit: not on the path taken, nor on the groups' ids. (Only to within rounding, where directions differ by a
-//! billionth.)
+//! If the repair fails, the search restarts with everything idle. Either way, in the end all columns have been priced, and
+//! amounts are computed from the basis alone. So a direction's share depends on the directions present and on `mu`, to the last
+//! bit: not on the path taken, nor on the groups' ids. (Only to within rounding, if directions differ by a billionth.)
 //!
-//! **Cost.** O(m^2 + m * new groups) if the basis stays, and O(m^3 + m * groups) for each exchange of a column, which are
-//! few: [`SimplexFigures`] counts them. Bland's rule ends cycles, and a limit on exchanges bounds the time whatever the
-//! numbers are: a feasible allocation is used then, though not the best. Nothing is allocated once the tables have grown.
+//! **Cost.** O(m^2 + m * new groups) if the basis stays, and O(m^3 + m * groups) for each exchange of a column, which are few:
+//! [`SimplexFigures`] counts them. Bland's rule ends cycles, and a limit on exchanges bounds the time whatever the numbers are:
+//! past it, a feasible allocation is used, though not the best. Nothing is allocated once the tables have grown.
 //!
-//! That happens where shares of 10^-9 stand beside shares of 1, in a few of ten thousand such sets, and may then cost a
+//! The limit is reached if shares of 10^-9 occur beside shares of 1, in a few of ten thousand such sets, and may then cost a
 //! third of the sum; [`SimplexFigures::capped`] counts it.
 //!
-//! **Rounding.** Otherwise the sum is right to 10^-9, and no resource is used beyond its end by more than 10^-13, however
-//! close directions are. What is left of a resource is known to 4 * 10^-15 only, though: a group that needs 10^-9 of one
-//! that is used up may be granted 4 * 10^-6 of its dominant one too much or too little.
+//! **Rounding.** Otherwise the sum is right to 10^-9, and no resource is overused by more than 10^-13, however close directions
+//! are. What is left of a resource is known only to 4 * 10^-15, though: a group that needs 10^-9 of one that is used up may be
+//! granted 4 * 10^-6 of its dominant one too much or too little.
 
 use alloc::vec::Vec;
 use core::array;
@@ -63,13 +61,13 @@ mod dual;
 mod effort;
 mod primal;
 
-/// An amount this little below 0 is rounding.
+/// An amount less than this below 0 is rounding.
 const FEASIBLE: f64 = 1.0 / (1_u64 << 48) as f64;
-/// An entering column that takes less than this of a basic one's amount leaves it alone; and resources may be used
-/// beyond their ends by as much.
+/// An entering column that takes less than this of a basic one's amount leaves it unchanged; resources may be overused by this
+/// much.
 const NEGLIGIBLE: f64 = 1.0 / (1_u64 << 44) as f64;
 
-/// Rounds of mending and improving.
+/// Rounds of repair and improvement.
 const ROUNDS: usize = 2;
 
 /// The linear program and its last solution.
@@ -83,23 +81,23 @@ pub struct Simplex {
     figures: SimplexFigures,
 }
 
-/// How much work it was, counted from the first solve.
+/// Counters of the solver's work, since it was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SimplexFigures {
-    /// How often an allocation was asked for.
+    /// The number of calls of [`solve`](Simplex::solve).
     pub solves: u64,
-    /// Of these, how often no column of the basis had to be exchanged.
+    /// The number of these in which no column of the basis was exchanged.
     pub kept: u64,
-    /// How often the last solution could not be mended, and the search began from where everything is idle.
+    /// How often the last solution could not be repaired, and the search restarted with everything idle.
     pub restarts: u64,
-    /// How many columns were exchanged.
+    /// The number of columns exchanged.
     pub pivots: u64,
-    /// How often a search was cut short: what was granted could be, but need not have been the best.
+    /// How often a search was cut short: the result was feasible but not necessarily the best.
     pub capped: u64,
 }
 
 impl Simplex {
-    /// No groups, and this many resources: 1 to [`MAX_RESOURCES`], or the nearest of these.
+    /// No groups, and this many resources, clamped to 1 to [`MAX_RESOURCES`].
     #[must_use]
     pub fn new(resources: usize) -> Self {
         let resources = resources.clamp(1, MAX_RESOURCES);
@@ -113,7 +111,7 @@ impl Simplex {
         }
     }
 
-    /// A group appeared, or goes another way from now on. One that needs none of the resources is not taken in. O(m).
+    /// Adds a group, or changes its direction. A group that needs none of the resources is left out. O(m).
     pub fn insert(&mut self, group: GroupId, direction: &Direction) {
         self.remove(group);
         let shares: Shares = array::from_fn(|r| if r < self.resources { direction.shares()[r] } else { 0.0 });
@@ -122,13 +120,13 @@ impl Simplex {
         }
         let lot = f64::from(direction.digest()) / f64::from(u32::MAX);
         self.columns.insert(group, &shares, lot);
-        // In place of one that was just the same, it changes nothing.
+        // If it replaces an identical one in the basis, nothing changes.
         if let Some(gone) = self.basis.members_mut().find(|it| it.column == Column::Gone && it.shares == shares) {
             gone.column = Column::Group(group);
         }
     }
 
-    /// A group is gone, if it was there. O(m).
+    /// Removes a group, if it is present. O(m).
     pub fn remove(&mut self, group: GroupId) {
         if self.columns.remove(group)
             && let Some(member) = self.basis.members_mut().find(|it| it.column == Column::Group(group))
@@ -137,9 +135,9 @@ impl Simplex {
         }
     }
 
-    /// Shares out what is left of each resource, between 0 and 1 of it: at most as many groups as resources get
-    /// something, and the others are not listed. O(m^2 + m * new groups) if the favoured ones stay, and O(m * groups) for
-    /// each that does not.
+    /// Distributes what is left of each resource, a fraction from 0 to 1: at most as many groups as resources get something,
+    /// and the others are not listed. O(m^2 + m * new groups) if the favoured ones stay, and O(m * groups) for each that does
+    /// not.
     pub fn solve(&mut self, spare: &[f64]) -> &[Grant] {
         let left = array::from_fn(|r| match spare.get(r) {
             Some(&left) if r < self.resources && left > 0.0 => left.min(1.0),
@@ -153,25 +151,25 @@ impl Simplex {
         &self.grants
     }
 
-    /// What [`solve`](Self::solve) gave last.
+    /// The last result of [`solve`](Self::solve).
     #[must_use]
     pub fn grants(&self) -> &[Grant] {
         &self.grants
     }
 
-    /// How much work it was so far.
+    /// Counters of the work so far.
     #[must_use]
     pub fn figures(&self) -> SimplexFigures {
         self.figures
     }
 
-    /// From the last solution to that for what is left now.
+    /// Moves from the last solution to the one for `left`.
     fn search(&mut self, left: &Shares) {
         for _ in 0..ROUNDS {
             if !self.mend(left) || !self.improve(left, Effort::USUAL) {
                 break;
             }
-            // What entered for rounding's sake, where next to nothing was left, may have to go again.
+            // A column that entered because of rounding, when almost nothing was left, may have to leave again.
             if self.amiss().is_none() {
                 return;
             }
@@ -189,14 +187,14 @@ impl Simplex {
         self.basis.exchange(leaving, entering)
     }
 
-    /// Resources of which none is left idle.
+    /// Resources of which nothing is left idle.
     fn idle_ones(&self) -> impl Iterator<Item = usize> + '_ {
         let members = self.basis.members();
         (0..self.resources).filter(|&r| members.iter().all(|member| member.column != Column::Idle(r)))
     }
 
-    /// Where a column of the basis has no amount, it could as well be another, and which it is shows in the last digits.
-    /// So then the favoured ones are put into a basis that is idle otherwise, each for the resource that it needs most.
+    /// If a column of the basis has no amount, another could take its place, and the choice shows in the last digits. To remove
+    /// that dependence, the favoured columns enter a basis that is otherwise idle, each for the resource that it needs most.
     fn plain(&self, left: &Shares) -> Option<(Basis, Shares)> {
         let members = || self.basis.members().iter().zip(&self.amounts);
         if members().all(|(_, &amount)| amount > FEASIBLE) {
@@ -221,7 +219,7 @@ impl Simplex {
         amounts.iter().all(|&amount| amount > -FEASIBLE).then_some((basis, amounts))
     }
 
-    /// Hands the amounts out, of each resource no more than there is.
+    /// Turns the amounts into grants, within what is left of each resource.
     fn grant(&mut self, left: &Shares) {
         let plain = self.plain(left);
         let (basis, amounts) = plain.as_ref().map_or((&self.basis, &self.amounts), |(basis, amounts)| (basis, amounts));

@@ -35,10 +35,10 @@ impl Tally {
         self.each(direction, |sum, share| sum.remove(weight * share));
     }
 
-    /// Each resource's sum with a direction's share of it.
+    /// Changes each resource's sum by a direction's share of it.
     #[inline(always)]
     fn each(&mut self, direction: &Direction, mut change: impl FnMut(&mut WeightSum, f64)) {
-        // Most pipelines have two resources or one, which counts as two: none of it is needed of the second.
+        // Most pipelines have two resources, or one, which counts as two: the share of the second is then 0.
         let ([first, second, sums @ ..], [a, b, shares @ ..]) = (&mut self.sums, direction.shares());
         change(first, *a);
         change(second, *b);
@@ -49,7 +49,7 @@ impl Tally {
 
     #[inline]
     pub(super) fn replace(&mut self, weight: f64, old: &Direction, new: &Direction) {
-        // Of one resource or the other most packets need the most.
+        // Most packets need the most of one resource or the other, so one of the two shares often stays 1.
         let change = |sum: &mut WeightSum, old: f64, new: f64| {
             if old != new {
                 sum.replace(weight * old, weight * new);
@@ -65,7 +65,7 @@ impl Tally {
         }
     }
 
-    /// The sum for each resource; 0 for those that there are not.
+    /// The sum for each resource; 0 beyond the pipeline's resources.
     #[inline]
     pub(super) fn totals(&self) -> [f64; MAX_RESOURCES] {
         let mut totals = [0.0; MAX_RESOURCES];
@@ -75,11 +75,11 @@ impl Tally {
         totals
     }
 
-    /// The rate at which every flow is guaranteed service per unit of weight. What that leaves of each resource is written to
-    /// `spare`, which is 0: a copy would be loaded at once, and wait for the stores one by one.
+    /// The rate at which every flow is guaranteed service, per unit of weight. Writes what that leaves of each resource to
+    /// `spare`, which must be 0: returning it would mean a copy that stalls until all stores are done.
     #[inline]
     pub(super) fn guarantee(&self, alpha: Alpha, spare: &mut [f64; MAX_RESOURCES]) -> f64 {
-        // Sums are no NaN, for which `f64::max` would look.
+        // The sums are never NaN, for which `f64::max` would check.
         let larger = |most: f64, total: f64| if total > most { total } else { most };
         let [first, second, sums @ ..] = &self.sums;
         let mut most = larger(larger(0.0, first.total()), second.total());
@@ -90,7 +90,7 @@ impl Tally {
         if most <= 0.0 {
             return 0.0;
         }
-        // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
+        // In this order, so that nothing at all is left of the bottleneck if alpha is 1.
         let left = |sum: &WeightSum| 1.0 - alpha.as_f64() * (sum.total() / most);
         (spare[0], spare[1]) = (left(first), left(second));
         for (spare, sum) in spare[2..].iter_mut().zip(sums) {

@@ -1,34 +1,34 @@
-//! Turns at being favoured, among flows that are alike.
+//! Turns at being favoured, among flows of the same direction.
 //!
-//! Flows whose head-of-line packets need the resources in the same proportion are the same to the linear program, which
-//! gives the bonus to one of them. So they take turns, by the bonus that each has received per unit of weight: every
-//! flow has a *tag*, the smallest tag is next (then the smallest id), and a turn adds the bonus that it brought. A flow
-//! that joins starts from the tag at which the last turn began, the *floor*, and takes along how far ahead of the floor
-//! it was in the group that it left, so that no flow gains or loses by moving between groups.
+//! Flows whose head-of-line packets need the resources in the same proportion are the same to the linear program, which gives
+//! the bonus to one of them. So they take turns, by the bonus that each has received per unit of weight: every flow has a
+//! *tag*, the smallest tag is next (then the smallest id), and a turn adds the bonus that it brought. A flow that joins starts
+//! from the tag at which the last turn began, the *floor*, plus its lead over the floor of the group that it left, so that no
+//! flow gains or loses by moving between groups.
 //!
-//! Tags lie in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) threaded through the flows: joining is O(1)
-//! and nothing allocates; a turn or a departure is O(log n) amortised. Most flows join and leave a group that is never
-//! favoured in between. So who joins is only put in a row, and into the heap when it is asked who is next. And where turns
-//! bring alike, who had one is behind all others: such flows stand in a line, in order, and are in no heap.
+//! Tags are in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) threaded through the flows: joining is O(1) and
+//! nothing allocates; a turn or a departure is O(log n) amortised. Most flows join and leave a group that is not favoured in
+//! between, so a joining flow is only put in the *row*, and moves into the heap when the next flow is needed. And if turns
+//! bring equal bonuses, a flow that had one is behind all others: such flows form the *line*, in order, outside the heap.
 
 use core::hint::select_unpredictable;
 
 use crate::FlowId;
 
 const NIL: u32 = u32::MAX;
-/// In the place of a child: the flow is in the row.
+/// As a `child`: the flow is in the row.
 const IN_ROW: u32 = NIL - 1;
-/// In the place of a child: the flow is in the line.
+/// As a `child`: the flow is in the line.
 const IN_LINE: u32 = NIL - 2;
 
-/// Where a flow is in its group's heap.
+/// A flow's position in its group's queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seat {
     /// What the flow has received, in grains per unit of weight.
     pub(super) tag: u64,
     child: u32,
     next: u32,
-    // The parent of a first child, otherwise the sibling before, or who is before in the row or line.
+    // The parent of a first child, otherwise the previous sibling, or the previous flow in the row or line.
     previous: u32,
 }
 
@@ -42,7 +42,7 @@ impl Default for Seat {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
     root: u32,
-    // The last that joined, and behind it those before who are not in the heap.
+    // The last flow that joined, linked to those before it that are not in the heap yet.
     row: u32,
     // The ends of the line.
     first: u32,
@@ -52,7 +52,7 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) const EMPTY: Self = Self { root: NIL, row: NIL, first: NIL, last: NIL };
 
-    /// Who is next. O(1) amortised.
+    /// The next flow. O(1) amortised.
     #[inline]
     pub(super) fn first(&mut self, seats: &mut [Seat]) -> Option<FlowId> {
         while self.row != NIL {
@@ -71,7 +71,7 @@ impl Queue {
         (first != NIL).then_some(FlowId(first))
     }
 
-    /// The flow, which is nowhere, joins with the tag on its seat. O(1).
+    /// Adds a flow that is in no queue, with the tag on its seat. O(1).
     #[inline]
     pub(super) fn insert(&mut self, seats: &mut [Seat], flow: FlowId) {
         let seat = &mut seats[flow.index()];
@@ -82,11 +82,11 @@ impl Queue {
         self.row = flow.0;
     }
 
-    /// The same for a flow that has had a turn: it may well be behind all others. O(1).
+    /// Adds a flow that has had a turn, and may be behind all others. O(1).
     #[inline(always)]
     pub(super) fn insert_again(&mut self, seats: &mut [Seat], flow: FlowId) {
         if self.last != NIL && key(seats, flow.0) < key(seats, self.last) {
-            // It is soon asked who is next here, so the flow need not be put in a row before.
+            // The next flow of this group will be needed soon, so going through the row saves nothing.
             let seat = &mut seats[flow.index()];
             *seat = Seat { tag: seat.tag, ..Seat::default() };
             self.root = if self.root == NIL { flow.0 } else { meld(seats, self.root, flow.0) };
@@ -98,7 +98,7 @@ impl Queue {
         self.last = flow.0;
     }
 
-    /// The flow, which is in this queue, leaves it. O(log n) amortised.
+    /// Removes a flow that is in this queue. O(log n) amortised.
     #[inline(always)]
     pub(super) fn remove(&mut self, seats: &mut [Seat], flow: FlowId) {
         let Seat { child, next, previous, .. } = seats[flow.index()];
@@ -134,18 +134,18 @@ impl Queue {
     }
 }
 
-/// What flows are ordered by.
+/// The order of flows.
 #[inline]
 fn key(seats: &[Seat], flow: u32) -> (u64, u32) {
     (seats[flow as usize].tag, flow)
 }
 
-/// Makes one heap of two, neither empty.
+/// Merges two non-empty heaps.
 #[inline(always)]
 fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
     let (above, below) = if key(seats, a) < key(seats, b) { (a, b) } else { (b, a) };
     let child = core::mem::replace(&mut seats[above as usize].child, below);
-    // Whether there is a child is anyone's guess. If not, this is written below, and there once more.
+    // Whether there is a child is unpredictable. If not, a dummy write goes to `below`, which is written again there.
     seats[select_unpredictable(child == NIL, below, child) as usize].previous = below;
     let seat = &mut seats[below as usize];
     seat.next = child;
@@ -156,9 +156,9 @@ fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
     above
 }
 
-/// Makes one heap of a row of siblings: in pairs from the left, then all from the right.
+/// Merges a row of siblings into one heap: in pairs from the left, then all from the right.
 fn merge_pairs(seats: &mut [Seat], mut first: u32) -> u32 {
-    // Mostly there is one.
+    // Mostly there is only one.
     if first != NIL && seats[first as usize].next == NIL {
         seats[first as usize].previous = NIL;
         return first;

@@ -1,23 +1,23 @@
 //! The grains in which a fluid's time and work are counted.
 //!
-//! Both are whole numbers of 2^-16 ns, so that sums do not drift, two ways to compute the same thing agree to the last
-//! bit, and ties are ties. A virtual time of 64 bits lasts for more than three days at that grain (it may run up to
-//! `1/w` times as fast as the clock for a flow of weight `w`) before it has to be set back. Products of times and rates are
-//! exact to the grain below 2^53 grains, 137 s.
+//! Both are whole numbers of 2^-16 ns, so that sums do not drift, two ways to compute the same thing agree to the last bit, and
+//! ties are ties. A virtual time of 64 bits lasts for more than three days at that grain (it may run up to `1/w` times as fast
+//! as the clock for a flow of weight `w`) before it has to be rebased. Products of times and rates are exact to the grain below
+//! 2^53 grains, 137 s.
 
 use crate::{Nanos, flow::per_weight};
 
-/// How many grains make a nanosecond.
+/// Grains in a nanosecond.
 const GRAINS: f64 = 65_536.0;
 const GRAIN_BITS: u32 = 16;
 const OF_A_NANO: u64 = (1 << GRAIN_BITS) - 1;
 
-/// The most work that one packet counts for, far below where tags would overflow: 2^44 ns per unit of weight, which is
-/// 4.9 hours at weight 1 and 17.6 ms at 10^-6. What a packet takes beyond that is not charged to its flow.
+/// The most work that one packet counts for, far below where tags would overflow: 2^44 ns per unit of weight, which is 4.9
+/// hours at weight 1 and 17.6 ms at 10^-6. Time beyond that is not charged to the flow.
 const MOST_WORK: f64 = (1u64 << 60) as f64;
 
-/// 2^52: from here on there are no numbers between the whole ones. The bits of 2^52 and those of its sum with a whole number
-/// less than it differ by that number.
+/// 2^52: from here on all floating-point numbers are integers. The bits of 2^52 and of its sum with a smaller whole number
+/// differ by that number.
 const WHOLE: f64 = (1u64 << 52) as f64;
 
 /// A time on the fluid's clock: whole nanoseconds, and the grains beyond them.
@@ -33,25 +33,25 @@ impl Fine {
         Self { nanos: at.0, grains: 0 }
     }
 
-    /// The nanosecond that it lies in.
+    /// The nanosecond that contains it.
     #[inline]
     pub(super) fn floor(self) -> Nanos {
         Nanos(self.nanos)
     }
 
-    /// The first whole nanosecond at which it is past.
+    /// The first whole nanosecond at or after it.
     #[inline]
     pub(super) fn ceil(self) -> Nanos {
         Nanos(self.nanos.saturating_add(u64::from(self.grains > 0)))
     }
 
-    /// Whether it is past at `time`.
+    /// Whether `time` is at or after it.
     #[inline]
     pub(super) fn is_past(self, time: Nanos) -> bool {
         self.nanos < time.0 || (self.nanos == time.0 && self.grains == 0)
     }
 
-    /// In nanoseconds.
+    /// The time in nanoseconds.
     pub(super) fn as_f64(self) -> f64 {
         self.in_grains() as f64 / GRAINS
     }
@@ -60,32 +60,31 @@ impl Fine {
         u128::from(self.nanos) << GRAIN_BITS | u128::from(self.grains)
     }
 
-    /// Grains from `earlier` to here, 0 if that is later.
+    /// Grains since `earlier`; 0 if that is later.
     #[inline]
     pub(super) fn since(self, earlier: Self) -> u64 {
         u64::try_from(self.in_grains().saturating_sub(earlier.in_grains())).unwrap_or(u64::MAX)
     }
 
-    /// So many grains later.
+    /// The time `grains` later.
     #[inline]
     pub(super) fn plus(self, grains: u64) -> Self {
         let part = self.grains + (grains & OF_A_NANO);
         match self.nanos.checked_add((grains >> GRAIN_BITS) + (part >> GRAIN_BITS)) {
             Some(nanos) => Self { nanos, grains: part & OF_A_NANO },
-            // Beyond the end of time, which is never past.
+            // The end of time, which is never past.
             None => Self { nanos: u64::MAX, grains: OF_A_NANO },
         }
     }
 }
 
-/// The work of a packet of a flow of `weight` whose dominant time is `dominant`, in grains per unit of weight; at least
-/// one for a packet that needs anything.
+/// The work of a packet of a flow of `weight` whose dominant time is `dominant`, in grains per unit of weight; at least one.
 #[inline]
 pub(super) fn work(dominant: Nanos, weight: f64) -> u64 {
     per_weight(dominant.as_f64() * GRAINS, weight).clamp(1.0, MOST_WORK) as i64 as u64
 }
 
-/// Something that grows at a rate and is counted in whole grains; what is left of a grain is carried on.
+/// A quantity that grows at a rate and is counted in whole grains; fractions are carried over.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
     /// Grains per grain of time.
@@ -94,41 +93,41 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Does not grow.
+    /// No growth.
     pub(super) const STILL: Self = Self { rate: 0.0, carry: 0.0 };
 
-    /// How much it grows in so much time.
+    /// The growth in this much time.
     #[inline]
     pub(super) fn pass(&mut self, grains: u64) -> u64 {
-        // Signed numbers are converted by one instruction, unsigned ones by several; the range lasts for 4 years.
+        // Signed integers convert in one instruction, unsigned ones in several; the range lasts for 4 years.
         let grown = self.rate * grains.min(i64::MAX as u64) as i64 as f64 + self.carry;
         let whole = grown as i64;
         self.carry = grown - whole as f64;
         whole as u64
     }
 
-    /// How much time until it has grown by `left`, which may be negative; `u64::MAX` is never, if it does not grow.
+    /// The time until it has grown by `left`, which may be negative; `u64::MAX` (never) if it does not grow.
     #[inline]
     pub(super) fn until(&self, left: i64) -> u64 {
         time_to(left, self.rate, self.carry)
     }
 
-    /// The same if `other` grows beside it and both count.
+    /// The time until it and `other` together have grown by `left`.
     #[inline]
     pub(super) fn until_with(&self, other: &Self, left: i64) -> u64 {
         time_to(left, self.rate + other.rate, self.carry + other.carry)
     }
 
-    /// [`until`](Self::until) before it is rounded up: no less than 0, and more than all numbers where it does not grow.
+    /// [`until`](Self::until) before rounding up: not negative, and infinite if it does not grow.
     #[inline(always)]
     pub(super) fn nearly_until(&self, left: i64) -> f64 {
         exactly(left, self.rate, self.carry)
     }
 
-    /// Likewise if `other` grows beside it and both count, whose rates come to `rate`.
+    /// [`until_with`](Self::until_with) before rounding up; `rate` is the sum of both rates.
     #[inline(always)]
     pub(super) fn nearly_until_with(&self, other: &Self, rate: f64, left: i64) -> f64 {
-        // Rates are not added here: they would be loaded with what is carried, by a load that waits for the store of that.
+        // Rates are not added here: one wide load would fetch each with its carry, and stall on the store of the carry.
         exactly(left, rate, self.carry + other.carry)
     }
 }
@@ -139,18 +138,18 @@ fn exactly(left: i64, rate: f64, carry: f64) -> f64 {
     if exact > 0.0 { exact } else { 0.0 }
 }
 
-/// Whether which of two times is less is the same after rounding up.
+/// Whether two times are far enough apart for rounding up not to change their order.
 #[inline(always)]
 pub(super) fn are_apart(one: f64, other: f64) -> bool {
     let apart = one - other;
     apart >= 2.0 || apart <= -2.0
 }
 
-/// A time that is not rounded up yet as a whole number, if it is short enough.
+/// Rounds a time up to a whole number, if it is short enough.
 #[inline(always)]
 pub(super) fn rounded_up(exact: f64) -> Option<u64> {
     if exact < WHOLE {
-        // `f64::ceil` is not in core. This rounds to the nearest, without the look of `as` at what is out of range.
+        // `f64::ceil` is not in core. This rounds to nearest, without the range check of `as`.
         let sum = exact + WHOLE;
         let nearest = sum.to_bits() - WHOLE.to_bits();
         return Some(nearest + u64::from(sum - WHOLE < exact));
@@ -168,11 +167,11 @@ fn time_to(left: i64, rate: f64, carry: f64) -> u64 {
     rounded_up(exact).unwrap_or_else(|| time_far_off(exact, rate))
 }
 
-/// The same beyond 2^52 grains, 68 s.
+/// The time beyond 2^52 grains, 68 s.
 #[cold]
 #[inline(never)]
 fn time_far_off(exact: f64, rate: f64) -> u64 {
-    // What takes longer than the range is not never: it is cut short, and owed.
+    // A time beyond the range is not "never": it is cut short, and the rest stays owed.
     if rate <= 0.0 { u64::MAX } else { exact as i64 as u64 }
 }
 
@@ -188,7 +187,7 @@ mod tests {
         let mut pace = Pace { rate: 0.3, ..Pace::STILL };
         for left in [1, 2, 17, 12_345] {
             let time = pace.until(left);
-            // Rounding of the product may be a grain short; who is done is decided by the time.
+            // Rounding of the product may be a grain short; the time decides which packet is done.
             assert!((left - 1..=left + 1).contains(&(pace.pass(time) as i64)));
         }
         assert_eq!((Pace::STILL.until(1), Pace::STILL.until(0)), (u64::MAX, 0));

@@ -1,18 +1,18 @@
-//! The trade-off's fluid at O(log n) an event.
+//! The trade-off's fluid at O(log n) per event.
 //!
-//! Wang et al., CoNEXT 2014, section 5.3. Let `V` be the service per unit of weight that an unfavoured flow has
-//! received, `dV/dt = alpha d`. A flow whose head-of-line packet has `R` to go, per unit of weight, gets the tag
-//! `F = V + R` (eqs. 28, 30), and if it is never favoured its packet is done when `V` reaches `F`. A favoured flow's
-//! bonus is subtracted from its tag as it is received, so that `R = F - V` (eq. 31) holds for every flow, and a flow
-//! becomes favoured, or ceases to be, by a change of rate only.
+//! Wang et al., CoNEXT 2014, section 5.3. Let `V` be the service per unit of weight that an unfavoured flow has received,
+//! `dV/dt = alpha d`. A flow whose head-of-line packet has `R` to go, per unit of weight, gets the tag `F = V + R` (eqs. 28,
+//! 30), and if it is never favoured its packet is done when `V` reaches `F`. A favoured flow's bonus is subtracted from its tag
+//! as it is received, so that `R = F - V` (eq. 31) holds for every flow, and becoming or ceasing to be favoured only changes a
+//! flow's rate.
 //!
-//! Tags are in a heap. A favoured flow's entry is left where it was and lags behind its tag. It can reach the front:
-//! then no unfavoured flow can be done sooner, for all have more to go and a lower rate. The next departure is
-//! therefore that of the first in the heap or of a favoured flow.
+//! Tags are in a heap. A favoured flow's entry stays where it was and lags behind its tag. If it reaches the front, no
+//! unfavoured flow can be done sooner, since all have more to go and a lower rate. The next departure is therefore that of the
+//! first in the heap or of a favoured flow.
 //!
-//! An event costs O(log n) for the tags and for [turns](super::turns) (amortised), and what the allocator takes: O(1) or
-//! O(log n) for up to two resources, see [`Simplex`](super::Simplex) for more. A packet of an unfavoured flow in the same
-//! direction as the last costs one heap operation and no new allocation.
+//! An event costs O(log n) for the tags and for [turns](super::turns) (amortised), plus the allocator's cost: O(1) or O(log n)
+//! for up to two resources, see [`Simplex`](super::Simplex) for more. A packet of an unfavoured flow in the same direction as
+//! the last costs one heap operation and no new allocation.
 
 use core::hint::select_unpredictable;
 
@@ -28,10 +28,10 @@ use crate::{
     heap::AHEAD,
 };
 
-/// Where virtual time begins: a tag may lie a few grains before it.
+/// The initial virtual time: a tag may lie a few grains before it.
 const BEGINNING: u64 = 1 << 32;
 
-/// Past this, virtual time and all tags are set back to the beginning: O(n), once in 2^62 grains.
+/// Past this, virtual time and all tags are rebased to the beginning: O(n), once in 2^62 grains.
 const END: u64 = 1 << 62;
 
 /// A bonus below this is rounding.
@@ -51,16 +51,16 @@ pub struct VirtualTime {
     groups: Groups,
     favoured: [Favoured; MAX_RESOURCES],
     favours: usize,
-    // Those before, while grants change.
+    // The previous favours, while grants change.
     old: [Favoured; MAX_RESOURCES],
-    // What is no longer true since the last change: who gets how much, whose turn it is, who is done next.
+    // What is out of date since the last change: the shares, the turns, the next departure.
     shares_stale: bool,
     turns_stale: bool,
     next_stale: bool,
     next: Option<Next>,
 }
 
-/// Who is done next, when, and how long that is from the last event.
+/// The next departure: when it is, how long after the last event, and whose.
 #[derive(Debug, Clone, Copy)]
 struct Next {
     at: Fine,
@@ -74,7 +74,7 @@ struct Flow {
     weight: f64,
 }
 
-/// A group that has a bonus, and whose turn it is in it.
+/// A favoured group, and the flow that has its turn.
 #[derive(Debug, Clone, Copy)]
 struct Favoured {
     grant: Grant,
@@ -82,7 +82,7 @@ struct Favoured {
     flow: FlowId,
     weight: f64,
     bonus: Pace,
-    // Of the guarantee and the bonus together, per unit of weight.
+    // The sum of the guaranteed rate and the bonus rate, per unit of weight.
     rate: f64,
     received: u64,
 }
@@ -109,13 +109,13 @@ impl VirtualTime {
         self.flows.peek(flow).map_or(0, |state| state.finish.wrapping_sub(self.virtual_time) as i64)
     }
 
-    /// Serves every flow until `at`, which is so many grains later. All is up to date.
+    /// Serves every flow until `at`, which is `grains` later. Everything must be up to date.
     #[inline(always)]
     fn pass(&mut self, at: Fine, grains: u64) {
         self.clock = at;
         self.virtual_time += self.pace.pass(grains);
         for slot in &mut self.favoured[..self.favours] {
-            // Without a turn there is no such flow.
+            // Between turns the flow is `NO_FLOW`, which has no state.
             if let Some(state) = self.flows.as_mut_slice().get_mut(slot.flow.index()) {
                 let bonus = slot.bonus.pass(grains);
                 slot.received += bonus;
@@ -138,7 +138,7 @@ impl VirtualTime {
         self.order.lower(by);
     }
 
-    /// Brings shares, turns and the next departure up to date.
+    /// Brings shares and turns up to date.
     #[inline]
     fn settle(&mut self) {
         if self.shares_stale {
@@ -168,9 +168,9 @@ impl VirtualTime {
         self.begin_turns(true);
     }
 
-    /// Puts the allocator's grants in the place of the old. Who goes on being favoured keeps its turn.
+    /// Replaces the old grants by the allocator's. Groups that stay favoured keep their turns.
     fn change_favours(&mut self) {
-        // Of all places few are taken.
+        // Only a few of the slots are in use.
         let old = &mut self.old[..self.favours];
         old.copy_from_slice(&self.favoured[..self.favours]);
         self.favours = 0;
@@ -188,7 +188,8 @@ impl VirtualTime {
         }
     }
 
-    /// Gives every favoured group without a turn one, and that its rate; every other as well if shares have changed.
+    /// Starts a turn in every favoured group without one and sets its rates; if shares have `changed`, sets those of all others
+    /// as well.
     #[inline(always)]
     fn begin_turns(&mut self, changed: bool) {
         for slot in &mut self.favoured[..self.favours] {
@@ -206,7 +207,7 @@ impl VirtualTime {
         }
     }
 
-    /// Ends the flow's turn if it has one.
+    /// Ends the flow's turn, if it has one.
     #[inline]
     fn end_turn_of(&mut self, flow: FlowId) {
         let slot = self.favoured[..self.favours].iter_mut().find(|slot| slot.flow == flow);
@@ -218,7 +219,7 @@ impl VirtualTime {
         }
     }
 
-    /// The next is done.
+    /// Serves until the next departure, and lets that packet depart.
     #[inline(always)]
     fn go_on(&mut self, next: &Next, supply: &mut impl Supply) {
         if next.grains > 0 {
@@ -229,7 +230,7 @@ impl VirtualTime {
         self.look_around(supply);
     }
 
-    /// Goes on if a packet is done by `until`; whether that is so.
+    /// If a packet is done by `until`, lets it depart; returns whether one was.
     #[inline(always)]
     fn go_on_until(&mut self, until: Nanos, supply: &mut impl Supply) -> bool {
         if self.next_stale {
@@ -242,7 +243,7 @@ impl VirtualTime {
         true
     }
 
-    /// Who is done next, and when, after a change.
+    /// Finds the next departure after a change.
     #[inline(always)]
     fn look_ahead(&mut self) {
         self.next_stale = false;
@@ -255,12 +256,12 @@ impl VirtualTime {
         let mut time = self.pace.nearly_until(self.left(flow));
         let mut apart = true;
         for slot in self.favoured() {
-            // If this one is the first too, its time without the bonus is the later.
+            // If this flow is also the first in the heap, its time without the bonus is the later one.
             let Some(state) = self.flows.peek(slot.flow) else { continue };
             let left = state.finish.wrapping_sub(self.virtual_time) as i64;
             let sooner = self.pace.nearly_until_with(&slot.bonus, slot.rate, left);
             apart &= are_apart(sooner, time);
-            // Whether it is sooner is anyone's guess.
+            // Which is sooner is unpredictable.
             (time, flow) = select_unpredictable(sooner < time, (sooner, slot.flow), (time, flow));
         }
         match rounded_up(time) {
@@ -269,7 +270,7 @@ impl VirtualTime {
         }
     }
 
-    /// The same where times lie close together or far off. `flow` is the first in order.
+    /// Same as [`look_ahead`](Self::look_ahead) if times lie close together or far away. `flow` is the first in order.
     #[cold]
     #[inline(never)]
     fn look_closely(&mut self, mut flow: FlowId) {
@@ -285,7 +286,7 @@ impl VirtualTime {
         self.next = (grains < u64::MAX).then(|| Next { at: self.clock.plus(grains), grains, flow });
     }
 
-    /// The flow's packet is done: on to the next that needs anything.
+    /// The flow's packet is done: starts the next one that needs anything.
     #[inline(always)]
     fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
         self.end_turn_of(flow);
@@ -308,7 +309,7 @@ impl VirtualTime {
         self.leave(flow);
     }
 
-    /// The flow's next packet is of so much work at its weight.
+    /// Adds the work of the flow's next packet, computed for its weight.
     #[inline(always)]
     fn start(&mut self, flow: FlowId, work: impl FnOnce(f64) -> u64) {
         let state = self.flows.at(flow);
@@ -317,7 +318,7 @@ impl VirtualTime {
         self.order.set(flow, finish);
     }
 
-    /// The flow's packet takes other times than the last that joined its group.
+    /// Moves the flow to another group if its packet has another direction.
     fn redirect(&mut self, flow: FlowId, demand: &Demand) {
         if let Some(direction) = Direction::of_demand(demand)
             && let Some(old) = self.groups.direction(flow).filter(|old| !self.groups.are_equal(old, &direction))
@@ -329,7 +330,7 @@ impl VirtualTime {
         }
     }
 
-    /// Asks for what the departures to come will read.
+    /// Prefetches what the next departures will read.
     #[inline(always)]
     fn look_around(&self, supply: &impl Supply) {
         if let Some(soon) = self.order.upcoming(AHEAD) {
@@ -521,7 +522,7 @@ mod tests {
         }
     }
 
-    /// The order of 2,000 starts, after `prepare` was done to an idle fluid.
+    /// The order of 2,000 starts, after `prepare` was applied to an idle fluid.
     fn starts(prepare: impl Fn(&mut VirtualTime)) -> Vec<(FlowId, Nanos)> {
         let mut fluid = VirtualTime::new(2, Alpha::new(0.8).expect("in range"));
         fluid.restart(Nanos(1000));

@@ -1,9 +1,9 @@
 //! The total weight of an ever-changing set of flows, without drift.
 //!
-//! A fluid's virtual time runs at one over the total weight of its busy flows. Kept as a floating-point number, that
-//! total would collect a rounding error at every arrival and departure, and one flow of weight 10^6 would wipe out what
-//! the weights of 10^-6 had left. So it is kept exactly: a [`Weight`](crate::Weight) lies between 2^-20 and 2^20 and
-//! carries 53 significant bits, which makes it a whole multiple of 2^-72; and 2^26 flows of 2^20 are 2^118 of these.
+//! A fluid's virtual time runs at one over the total weight of its busy flows. Kept as a floating-point number, that total
+//! would collect a rounding error at every arrival and departure, and one flow of weight 10^6 would wipe out what the weights
+//! of 10^-6 had left. So the sum is exact: a [`Weight`](crate::Weight) lies between 2^-20 and 2^20 and has 53 significant bits,
+//! so it is a whole multiple of 2^-72; and 2^26 flows of 2^20 are 2^118 of these.
 
 /// An exact sum of weights.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,27 +21,27 @@ impl WeightSum {
         self.total
     }
 
-    /// A flow of this weight joins.
+    /// Adds a flow of this weight.
     #[inline]
     pub(crate) fn add(&mut self, weight: f64) {
         self.set(self.units.saturating_add(units(weight)));
     }
 
-    /// A flow of this weight leaves.
+    /// Removes a flow of this weight.
     #[inline]
     pub(crate) fn remove(&mut self, weight: f64) {
         debug_assert!(units(weight) <= self.units, "a flow left that never joined");
         self.set(self.units.saturating_sub(units(weight)));
     }
 
-    /// A flow of weight `old` has weight `new` from now on.
+    /// Changes a flow's weight from `old` to `new`.
     #[inline]
     pub(crate) fn replace(&mut self, old: f64, new: f64) {
         debug_assert!(units(old) <= self.units, "a flow left that never joined");
         self.set(self.units.saturating_sub(units(old)).saturating_add(units(new)));
     }
 
-    /// All leave.
+    /// Removes all flows.
     pub(crate) fn clear(&mut self) {
         self.set(0);
     }
@@ -49,14 +49,14 @@ impl WeightSum {
     #[inline]
     fn set(&mut self, units: u128) {
         self.units = units;
-        // In halves, which the processor can convert.
+        // In halves, each of which the processor can convert.
         self.total = (units >> 64) as u64 as f64 * UNITS_IN_HIGH_HALF + units as u64 as f64 / UNITS_PER_WEIGHT;
     }
 }
 
 const UNITS_IN_HIGH_HALF: f64 = (1u128 << 64) as f64 / UNITS_PER_WEIGHT;
 
-/// The weight in units, rounded down. Its mantissa is shifted to its place, which is quicker than to convert it.
+/// The weight in units, rounded down. Shifts the mantissa into place, which is faster than a conversion.
 #[inline]
 fn units(weight: f64) -> u128 {
     let bits = weight.to_bits();

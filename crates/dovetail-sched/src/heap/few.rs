@@ -10,11 +10,10 @@ use crate::prefetch::prefetch;
 pub(super) const ARITY: usize = 4;
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// A min-heap, for one kind of key. It takes 4 bytes for every id up to the largest that was ever in it, and 16 for each
-/// that is in.
+/// A min-heap, for one kind of key. It takes 4 bytes for every id up to the largest ever inserted, and 16 for each entry.
 #[derive(Debug, Clone)]
 pub(super) struct Few {
-    // The root is in place 3, and the children of place `i` are all of family `i - 2`: 4 to 7, 8 to 11 and so on.
+    // The root is at place 3, and the children of place `i` are exactly family `i - 2`: 4 to 7, 8 to 11 and so on.
     pub(super) families: Vec<Family>,
     pub(super) len: usize,
     pub(super) position: Vec<u32>,
@@ -26,11 +25,11 @@ pub(super) const ROOT: usize = 3;
 #[repr(align(64))]
 pub(super) struct Family(pub(super) [Item; ARITY]);
 
-/// A key and an id in one number that orders as they do: one wide comparison needs no branch between them.
+/// A key and an id in one number with the same order: one wide comparison needs no branch between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Item(u128);
 
-/// Fills the unused places of the last family: above every flow.
+/// Fills the unused places of the last family; larger than every item.
 pub(super) const VACANT: Item = Item(u128::MAX);
 
 impl Item {
@@ -64,7 +63,7 @@ impl Few {
 
     #[inline]
     pub(super) fn first<T: Number>(&self) -> Option<Entry<T>> {
-        // By their number: an item that is held against a vacant one is loaded whole, and waits for its halves to be stored.
+        // Tests `len`: comparing the item with a vacant one would load it whole, and stall on the stores of its halves.
         let family = self.families.first().filter(|_| self.len > 0)?;
         Some(family.0[ROOT].entry())
     }
@@ -79,7 +78,7 @@ impl Few {
         self.position_of(id).is_some()
     }
 
-    /// Whether it was not in before.
+    /// Returns whether the id is new.
     #[inline(always)]
     pub(super) fn set<T: Number>(&mut self, entry: Entry<T>) -> bool {
         let item = Item::new(entry);
@@ -91,10 +90,10 @@ impl Few {
         false
     }
 
-    // Each of the two keeps what it works with in registers if it is alone.
+    // Not inlined, like `join`: each alone keeps its working values in registers.
     #[inline(never)]
     fn shift(&mut self, at: usize, item: Item) {
-        // Who is first goes down, if it goes anywhere.
+        // The first flow can only move down.
         if at > ROOT && item < self.item(at) {
             self.rise(at, item);
         } else {
@@ -115,7 +114,7 @@ impl Few {
         self.sift_up(at, item);
     }
 
-    /// Keys mostly grow.
+    /// Rare, since keys mostly grow.
     #[cold]
     #[inline(never)]
     fn rise(&mut self, at: usize, item: Item) {
@@ -139,14 +138,14 @@ impl Few {
         }
     }
 
-    /// In no order.
+    /// All entries, in no particular order.
     #[inline]
     pub(super) fn iter<T: Number>(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         let items = self.families[..self.used()].iter().flat_map(|family| family.0);
         items.filter(|&item| item != VACANT).map(Item::entry)
     }
 
-    /// Lowers all keys by the same, which none is below. O(n).
+    /// Subtracts `by` from all keys, none of which may be less. O(n).
     pub(super) fn lower(&mut self, by: u64) {
         for item in self.families.iter_mut().flat_map(|family| &mut family.0) {
             if *item != VACANT {
@@ -157,7 +156,7 @@ impl Few {
         }
     }
 
-    /// Asks the processor to load where the flow is.
+    /// Prefetches the id's position.
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         prefetch(&self.position, id as usize);
@@ -171,7 +170,7 @@ impl Few {
         }
     }
 
-    /// How many families are not vacant altogether; those that are stay for more flows.
+    /// The number of families that are not entirely vacant; vacant ones are kept for later flows.
     #[inline]
     fn used(&self) -> usize {
         (ROOT + self.len).div_ceil(ARITY).min(self.families.len())
@@ -203,10 +202,10 @@ impl Few {
 
     #[inline(always)]
     fn sift_down(&mut self, mut at: usize, item: Item) {
-        // Families that are vacant altogether are not looked at: after there were many, most ways down would end in one.
+        // Vacant families are skipped: after there were many flows, most ways down would end in one.
         let used = self.used();
         while let Some(&Family([a, b, c, d])) = self.families[..used].get(at + 1 - ROOT) {
-            // Which child is least is anyone's guess: two rounds of selection, no branch to mispredict.
+            // Which child is least is unpredictable: two rounds of selection, no branch to mispredict.
             let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
             if item <= least {
                 break;

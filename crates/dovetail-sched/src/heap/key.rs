@@ -1,4 +1,4 @@
-//! What flows are ordered by.
+//! Keys and ids of heap entries.
 
 use core::fmt;
 
@@ -6,9 +6,9 @@ use crate::FlowId;
 
 /// A dense id: an index into tables.
 pub trait DenseId: Copy {
-    /// The id of this index.
+    /// The id with this index.
     fn from_index(index: u32) -> Self;
-    /// Its index.
+    /// The index of this id.
     fn to_index(self) -> u32;
 }
 
@@ -23,23 +23,23 @@ impl DenseId for FlowId {
     }
 }
 
-/// A key that a number can stand for, in the same order.
+/// A key that can be represented by a number of the same order.
 pub trait HeapKey: Copy + fmt::Debug {
     /// `u64`, or `u128` for keys of up to 96 bits.
     type Number: Number;
     /// The number, below [`Number::NEAR`] and 2^96.
     fn to_number(self) -> Self::Number;
-    /// The key that a number stands for.
+    /// The key that a number represents.
     fn from_number(number: Self::Number) -> Self;
 }
 
-/// What keys are compared as.
+/// The numbers that keys are compared as.
 pub trait Number: Copy + Ord + fmt::Debug + Into<u128> + 'static {
-    /// Stands where no flow is: above every key.
+    /// Marks an absent flow; larger than every key.
     const NONE: Self;
-    /// Stands for a flow whose key is elsewhere: above every key.
+    /// Marks a flow whose key is stored elsewhere; larger than every key.
     const NEAR: Self;
-    /// The number again that was made a wider one.
+    /// Converts back from the wider type.
     fn from_wide(wide: u128) -> Self;
 }
 
@@ -76,7 +76,7 @@ impl HeapKey for f64 {
     }
 }
 
-/// The two largest count as the one below them.
+/// The two largest values count as the one below them.
 impl HeapKey for u64 {
     type Number = u64;
     #[inline]
@@ -89,7 +89,7 @@ impl HeapKey for u64 {
     }
 }
 
-/// A key and whose it is, in the order of the heap.
+/// A key and its id, in the order of the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry<T> {
     pub(super) key: T,

@@ -1,11 +1,13 @@
-//! Some hundred flows to some thousand: a knockout of four players a match, in the families of what was a heap.
+//! From some hundred flows to some thousand: a knockout with four players a match, stored in the families of the former heap.
 //!
-//! How far a flow goes down a heap is anyone's guess, and each level waits for the one above. Here the flows are in the places of
-//! the first round, and every place before has the least of the family behind it. A key that changes has the matches on its way to
-//! the root played again. That way is known before the first match is over, the others of each family are compared before it is
-//! known whom they meet, and its length does not hang on keys: there is next to nothing to mispredict, and no flow moves.
+//! How far a flow moves down a heap is unpredictable, and each level waits for the one above. Here the flows are in the places
+//! of the first round, and every place before it has the least of the family behind it. A key that changes has the matches on
+//! its way to the root replayed. That way is known before the first match is over, the others of each family are compared
+//! before their opponent is known, and the length of the way does not depend on keys: there is almost nothing to mispredict,
+//! and no flow moves.
 //!
-//! Flows that come and go change little of a heap, and all of a knockout: few flows, of which that is true, are better off there.
+//! Flows that come and go change little of a heap, and all of a knockout, so few flows, which often do, are better kept in a
+//! heap.
 
 use alloc::vec::Vec;
 use core::{hint::select_unpredictable, ops::Range};
@@ -15,20 +17,20 @@ use super::{
     key::{Entry, Number},
 };
 
-/// With fewer than this it is a heap again.
+/// With fewer entries than this it becomes a heap again.
 pub(super) const LEAST: usize = 128;
 
 /// The first places of rounds, counted from the last match.
 const FOURTH: usize = behind(behind(behind(behind(ROOT))));
 const FIFTH: usize = behind(FOURTH);
 
-/// A knockout, for one kind of key. It takes 4 bytes for every id up to the largest that was ever in it, and at most 86 for each
-/// that was in at once.
+/// A knockout, for one kind of key. It takes 4 bytes for every id up to the largest ever inserted, and at most 86 for each of
+/// the largest number of entries at once.
 #[derive(Debug, Clone)]
 pub(super) struct Knockout {
-    // What has an order of its own while there are few.
+    // The families, in another order than while there are few.
     few: Few,
-    // The places of the first round, and those of them that are free.
+    // The places of the first round, and which of them are free.
     players: Range<usize>,
     free: Vec<u32>,
 }
@@ -64,7 +66,7 @@ impl Knockout {
         self.grow(ROOT);
     }
 
-    /// Gives them back, fewer than [`LEAST`].
+    /// Moves all entries back to a heap; there must be fewer than [`LEAST`].
     pub(super) fn give(&mut self, heap: &mut Few) {
         let mut left = [VACANT; LEAST];
         let items = self.families().iter().flat_map(|family| family.0).filter(|&item| item != VACANT);
@@ -98,7 +100,7 @@ impl Knockout {
         replay(&mut self.few.families, at as usize, item);
     }
 
-    /// All who are in, side by side from this place on, are in a round with more places from now on.
+    /// Moves all entries, stored contiguously from place `from`, to a round with more places.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, from: usize) {
@@ -109,7 +111,7 @@ impl Knockout {
         }
         let families = self.few.families.len().max(self.players.end / ARITY);
         self.few.families.resize(families, Family([VACANT; ARITY]));
-        // From the last on, as places of before and after overlap.
+        // From the last on, because old and new places overlap.
         for nth in (0..len).rev() {
             self.few.place(self.players.start + nth, self.few.item(from + nth));
         }
@@ -135,18 +137,18 @@ impl Knockout {
         &self.few.families[self.players.start / ARITY..self.players.end / ARITY]
     }
 
-    /// In no order.
+    /// All entries, in no particular order.
     pub(super) fn iter<T: Number>(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         let items = self.families().iter().flat_map(|family| family.0);
         items.filter(|&item| item != VACANT).map(Item::entry)
     }
 
-    /// Lowers all keys by the same, which none is below. O(n).
+    /// Subtracts `by` from all keys, none of which may be less. O(n).
     pub(super) fn lower(&mut self, by: u64) {
         self.few.lower(by);
     }
 
-    /// Asks the processor to load where the flow is.
+    /// Prefetches the id's position.
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         self.few.prefetch(id);
@@ -158,12 +160,12 @@ const fn behind(at: usize) -> usize {
     (at + 1 - ROOT) * ARITY
 }
 
-/// Puts the item where a player is, and has its matches played again. O(log of the places).
+/// Puts the item at a player's place and replays its matches. O(log of the places).
 #[inline(always)]
 fn replay(families: &mut [Family], mut at: usize, mut item: Item) {
-    // Round by round, at most six of them: in a loop the compiler would have branches where it is to select.
+    // Unrolled, at most six rounds: in a loop the compiler would branch instead of selecting.
     (at, item) = play(families, at, item);
-    // Who had lost the first match, and loses it again, does not change what others meet.
+    // A player that had lost the first match, and loses it again, changes nothing further up.
     if families[at / ARITY].0[at % ARITY] == item {
         return;
     }
@@ -179,7 +181,7 @@ fn replay(families: &mut [Family], mut at: usize, mut item: Item) {
     families[ROOT / ARITY].0[ROOT % ARITY] = item;
 }
 
-/// The match of who comes to this place, where its winner goes on to, and who that is.
+/// Plays the match of `item` at this place; returns the winner's next place, and the winner.
 #[inline(always)]
 fn play(families: &mut [Family], at: usize, item: Item) -> (usize, Item) {
     let Family(family) = &mut families[at / ARITY];
@@ -189,7 +191,7 @@ fn play(families: &mut [Family], at: usize, item: Item) -> (usize, Item) {
     (parent(at), lesser(item, others))
 }
 
-/// Which is less is anyone's guess.
+/// The lesser of two; which that is is unpredictable.
 #[inline(always)]
 fn lesser(a: Item, b: Item) -> Item {
     select_unpredictable(b < a, b, a)

@@ -1,9 +1,8 @@
-//! Many flows: a [`Tournament`] of all but those who come next, who wait in the [`Near`] row.
+//! Many flows: a [`Tournament`] of all but the next ones, which are in the [`Near`] row.
 //!
-//! Nothing of what lies in memory, and not in a cache, is there at once when it is asked for. So it has to be known early
-//! whose turn comes: the row has the next sixteen flows or more in order, and a flow that joins it, because the first has
-//! left, has that long for its state to be fetched. That the tournament is a row behind also means that no packet waits
-//! for its last match.
+//! Data that is in memory but not in a cache takes time to load, so the next flows have to be known early. The row has the next
+//! sixteen flows or more in order, and a flow that joins it, because the first has left, has that long for its state to be
+//! fetched. The row also hides the tournament's latency: no packet waits for its last match.
 
 use super::{
     key::{Entry, Number},
@@ -11,13 +10,13 @@ use super::{
     tournament::Tournament,
 };
 
-/// So many are known after the first, if there are so many.
+/// The number of flows known after the first, if there are that many.
 pub(crate) const AHEAD: usize = 15;
 
 /// A min-heap for many ids.
 #[derive(Debug, Clone)]
 pub(super) struct Many<T: Number> {
-    // No entry in it is less than one in the row, and if the row is empty so is the tournament.
+    // No entry of the tournament is less than one in the row, and the tournament is empty if the row is.
     near: Near<T>,
     rest: Tournament<T>,
     len: usize,
@@ -96,7 +95,7 @@ impl<T: Number> Many<T> {
         }
     }
 
-    /// The entry, which is marked, joins the row.
+    /// Adds the entry, which is already marked, to the row.
     #[inline]
     fn join(&mut self, entry: Entry<T>) {
         if self.near.len() == MOST
@@ -116,12 +115,12 @@ impl<T: Number> Many<T> {
         }
     }
 
-    /// In no order.
+    /// All entries, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         self.rest.iter().filter(|entry| entry.key < T::NEAR).chain(self.near.iter())
     }
 
-    /// Asks the processor to load where the flow is.
+    /// Prefetches what a change of the id's key needs.
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         self.rest.prefetch(id);
@@ -129,7 +128,7 @@ impl<T: Number> Many<T> {
 }
 
 impl Many<u64> {
-    /// Lowers all keys by the same, which none is below. O(largest id).
+    /// Subtracts `by` from all keys, none of which may be less. O(largest id).
     pub(super) fn lower(&mut self, by: u64) {
         let lower = |key: &mut u64| {
             debug_assert!(*key >= by);

@@ -1,18 +1,18 @@
 //! A priority queue of flows with keys that change.
 //!
-//! Timestamp policies keep every backlogged flow in order of a virtual time that moves when the flow is served. Ties go to
-//! the lower flow id, so that a run is the same on every machine. Other things with dense ids, such as groups of flows, are
-//! kept in order the same way.
+//! Timestamp policies keep every backlogged flow in order of a virtual time that moves when the flow is served. Ties go to the
+//! lower flow id, so that a run is the same on every machine. Other things with dense ids, such as groups of flows, are ordered
+//! the same way.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`few`] | up to some hundred flows: a four-ary heap, which stays in the caches next to the core |
-//! | [`knockout`] | up to some thousand: the same families, in which a flow's way is known |
-//! | [`many`] | more: a [`tournament`] of all, which moves nothing, behind a [`near`] row of those who come next |
-//! | [`more`] | which of these two it is |
-//! | [`key`] | what may be a key, and ids |
+//! | [`knockout`] | up to some thousand: the same families, in which a flow's way to the root is fixed |
+//! | [`many`] | more: a [`tournament`] of all, which moves nothing, behind a [`near`] row of the next flows |
+//! | [`more`] | chooses between these two |
+//! | [`key`] | keys and ids |
 //!
-//! Which of the three it is makes no difference but in time.
+//! The three forms differ in speed only.
 
 mod few;
 mod key;
@@ -37,17 +37,17 @@ use more::More;
 /// A min-heap of flows, each at most once, by a non-negative finite key.
 pub type FlowHeap = IndexedHeap<FlowId, f64>;
 
-/// With more than this, 8 KiB, it is worth while that a flow's way is known. They are few again with a quarter of that, so that the
-/// change is paid for by the changes in between.
+/// Above this size, 8 KiB, a knockout is faster. The heap is used again at a quarter of it, so that the changes in between pay
+/// for the switch.
 const MOST_OF_FEW: usize = 4 * knockout::LEAST;
 
 /// A min-heap of things with dense ids, each at most once, by a key.
 #[derive(Debug, Clone)]
 pub struct IndexedHeap<I, K: HeapKey> {
     few: Few,
-    // While there are more.
+    // In use while there are many entries.
     more: Option<Box<More<K::Number>>>,
-    // The same, empty, after there were more: becoming more again does not allocate.
+    // The same, empty, kept after there were many: growing again does not allocate.
     spare: Option<Box<More<K::Number>>>,
     order: PhantomData<(I, K)>,
 }
@@ -65,7 +65,7 @@ impl<I, K: HeapKey> IndexedHeap<I, K> {
         Self { few: Few::new(), more: None, spare: None, order: PhantomData }
     }
 
-    /// How many flows are in it.
+    /// The number of flows in the heap.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -75,7 +75,7 @@ impl<I, K: HeapKey> IndexedHeap<I, K> {
         }
     }
 
-    /// Whether no flow is in it.
+    /// Whether the heap is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -128,7 +128,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         }
     }
 
-    /// Puts the flow at `key`, whether it was in the heap or not. O(log n) amortised.
+    /// Sets the flow's key, adding the flow if it is not in the heap. O(log n) amortised.
     #[inline]
     pub fn set(&mut self, id: I, key: K) {
         let entry = Self::entry((id, key));
@@ -142,7 +142,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         }
     }
 
-    /// Takes the flow out, if it was in. O(log n) amortised.
+    /// Removes the flow, if it is in the heap. O(log n) amortised.
     #[inline]
     pub fn remove(&mut self, id: I) {
         let id = id.to_index();
@@ -156,7 +156,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         }
     }
 
-    /// Takes the flow with the least key out. O(log n) amortised.
+    /// Removes the flow with the least key and returns both. O(log n) amortised.
     #[inline]
     pub fn pop(&mut self) -> Option<(I, K)> {
         let (id, key) = self.peek()?;
@@ -164,24 +164,24 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         Some((id, key))
     }
 
-    /// Takes all flows out. O(n log n).
+    /// Removes all flows. O(n log n).
     pub fn clear(&mut self) {
         while self.pop().is_some() {}
     }
 
-    /// The flows and keys, in no order. O(largest id).
+    /// The flows and keys, in no particular order. O(largest id).
     pub fn iter(&self) -> impl Iterator<Item = (I, K)> + '_ {
         let more = self.more.iter().flat_map(|more| more.iter());
         self.few.iter().chain(more).map(Self::of_entry)
     }
 
-    /// The flow that is `ahead` after the least, as far as it is known already: [`AHEAD`] where there are many, else none.
+    /// The flow `ahead` places after the least, if already known: at least up to [`AHEAD`] if there are many flows, else none.
     #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<I> {
         self.more.as_ref()?.upcoming(ahead).map(I::from_index)
     }
 
-    /// Asks the processor to load where the flow is.
+    /// Prefetches the flow's entry.
     #[inline]
     pub(crate) fn prefetch(&self, id: I) {
         match &self.more {
@@ -208,7 +208,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
 }
 
 impl<I: DenseId> IndexedHeap<I, u64> {
-    /// Lowers all keys by the same, which none is below. O(largest id).
+    /// Subtracts `by` from all keys, none of which may be less. O(largest id).
     pub fn lower(&mut self, by: u64) {
         match &mut self.more {
             Some(more) => more.lower(by),
@@ -229,10 +229,10 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Op {
         Set(u32, u32),
-        /// The first flow goes on by so much.
+        /// The first flow's key grows by this much.
         Serve(u32),
         Remove(u32),
-        /// So many flows come or go at once.
+        /// This many flows are added or removed at once.
         Fill(u32),
         Drain(u32),
     }

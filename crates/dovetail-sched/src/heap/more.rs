@@ -7,17 +7,17 @@ use super::{
     many::Many,
 };
 
-/// With so many, of which a knockout is full, it is not worth while to play all matches again.
+/// At this size the knockout is full, and replaying all matches to grow it is not worthwhile.
 const MOST_IN_KNOCKOUT: usize = 4096;
 
-/// With fewer than this they are not many any more: a quarter, so that the change is paid for by the changes in between.
+/// Below this, [`Many`] becomes a knockout again: a quarter, so that the changes in between pay for the switch.
 const LEAST_OF_MANY: usize = MOST_IN_KNOCKOUT / 4;
 
 /// A min-heap for more than few ids.
 #[derive(Debug, Clone)]
 pub(super) struct More<T: Number> {
     are_many: bool,
-    // Who is not in one of these is in the other.
+    // Every entry is in exactly one of the two.
     knockout: Knockout,
     many: Many<T>,
 }
@@ -65,7 +65,7 @@ impl<T: Number> More<T> {
         }
     }
 
-    /// Whether there are few now, which [`give`](Self::give) is for.
+    /// Returns whether few are left, so that [`give`](Self::give) should follow.
     #[inline(never)]
     pub(super) fn remove(&mut self, id: u32) -> bool {
         if self.are_many {
@@ -79,12 +79,12 @@ impl<T: Number> More<T> {
         self.knockout.len() < knockout::LEAST
     }
 
-    /// Takes all of a heap, which is empty then.
+    /// Takes all entries of a heap, which is empty then.
     pub(super) fn take(&mut self, few: &mut Few) {
         self.knockout.take(few);
     }
 
-    /// Gives all back to a heap that is empty, where they are few.
+    /// Moves all entries to an empty heap; there must be few.
     pub(super) fn give(&mut self, few: &mut Few) {
         self.knockout.give(few);
     }
@@ -109,12 +109,12 @@ impl<T: Number> More<T> {
         }
     }
 
-    /// In no order.
+    /// All entries, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         self.knockout.iter().chain(self.many.iter())
     }
 
-    /// Asks the processor to load where the flow is.
+    /// Prefetches the id's entry.
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         if self.are_many { self.many.prefetch(id) } else { self.knockout.prefetch(id) }
@@ -122,7 +122,7 @@ impl<T: Number> More<T> {
 }
 
 impl More<u64> {
-    /// Lowers all keys by the same, which none is below. O(largest id).
+    /// Subtracts `by` from all keys, none of which may be less. O(largest id).
     pub(super) fn lower(&mut self, by: u64) {
         if self.are_many { self.many.lower(by) } else { self.knockout.lower(by) }
     }

@@ -1,11 +1,11 @@
-//! Those who come next, in order.
+//! The next entries, in order.
 
 use super::key::{Entry, Number};
 
-/// So many fit.
+/// The capacity.
 pub(super) const MOST: usize = 32;
 
-/// A sorted row of few entries. Who leaves it is mostly the first, and who joins comes mostly last.
+/// A sorted row of few entries. Mostly the first one leaves, and new ones join at the end.
 #[derive(Debug, Clone)]
 pub(super) struct Near<T> {
     ring: [Entry<T>; MOST],
@@ -39,7 +39,7 @@ impl<T: Number> Near<T> {
         (0..self.len).filter_map(|at| self.get(at))
     }
 
-    /// The entry, which is no less than the last, joins. Not for a full row.
+    /// Adds an entry that is no less than the last. The row must not be full.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry<T>) {
         debug_assert!(self.len < MOST && self.last().is_none_or(|last| last < entry));
@@ -47,7 +47,7 @@ impl<T: Number> Near<T> {
         self.len += 1;
     }
 
-    /// The entry joins at its place. Not for a full row. O(those behind it).
+    /// Inserts the entry at its place. The row must not be full. O(entries behind it).
     pub(super) fn insert(&mut self, entry: Entry<T>) {
         debug_assert!(self.len < MOST);
         let mut at = self.len;
@@ -63,14 +63,14 @@ impl<T: Number> Near<T> {
         self.ring[(self.front + at) % MOST] = entry;
     }
 
-    /// Takes out the last.
+    /// Removes the last entry.
     pub(super) fn pop_last(&mut self) -> Option<Entry<T>> {
         let last = self.last()?;
         self.len -= 1;
         Some(last)
     }
 
-    /// Takes out who has this id, if it is in. O(1) for the first.
+    /// Removes the entry with this id, if present. O(1) for the first.
     #[inline]
     pub(super) fn remove(&mut self, id: u32) {
         if self.len > 0 && self.ring[self.front].id == id {
@@ -90,7 +90,7 @@ impl<T: Number> Near<T> {
         self.len -= 1;
     }
 
-    /// Changes all keys in a way that keeps their order.
+    /// Changes all keys; `change` must keep their order.
     pub(super) fn for_each_key(&mut self, mut change: impl FnMut(&mut T)) {
         for at in 0..self.len {
             change(&mut self.ring[(self.front + at) % MOST].key);

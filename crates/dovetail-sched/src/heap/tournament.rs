@@ -1,13 +1,13 @@
-//! A tournament of eight players a match (Knuth, *The art of computer programming* 3, section 5.4.1).
+//! A tournament with eight players a match (Knuth, *The art of computer programming* 3, section 5.4.1).
 //!
-//! Every id has its key at its own place, eight neighbours are a family, the least of a family goes on to the next round,
-//! and the last round has the least of all. A key that changes has the matches on its way replayed, no others. Nothing
-//! ever moves, so the whole way is known, and loaded, before the first match is over; of a million players all but two or
-//! three lines of it are in the caches. A heap has to write down the place of every flow that it moves.
+//! Every id has its key at its own place, eight neighbours are a family, the least of a family goes on to the next round, and
+//! the last round has the least of all. When a key changes, the matches on its way are replayed, no others. Nothing ever moves,
+//! so the whole way is known, and loaded, before the first match is over; of a million players all but two or three lines of it
+//! are in the caches. A heap, in contrast, has to record the place of every flow that it moves.
 //!
-//! Who follows the least is not known until the least's family was compared, and of a million players that is one of the
-//! lines that are in no cache. So the least is *called* before it is taken: its line is asked for, and its family sits out
-//! of all rounds. The best of the others comes after it in most cases, and its line is asked for as well, two turns early.
+//! The successor of the least is not known until the least's family has been compared, and of a million players that is one of
+//! the lines that are in no cache. So the least is *called* before it is taken: its line is prefetched, and its family sits out
+//! of all rounds. The best of the others comes after it in most cases, and its line is prefetched as well, two turns early.
 //! When the called one is taken, the least that its family has left joins the rounds again: mostly one match.
 
 use alloc::vec::Vec;
@@ -19,10 +19,10 @@ use crate::prefetch::prefetch;
 /// Eight keys are one cache line.
 const ARITY: usize = 8;
 
-/// So many families are in a cache of the core's own, where nothing has to be known early: half a megabyte, 65,536 ids.
+/// Up to this many families fit in the core's own cache, where nothing has to be known early: half a megabyte, 65,536 ids.
 const MOST_AT_HAND: usize = 8192;
 
-/// Keys by id. It takes 10 bytes for every id up to the largest that was ever in it, or 19 where a key has over 64 bits.
+/// Keys by id. It takes 10 bytes for every id up to the largest ever inserted, or 19 if a key has over 64 bits.
 #[derive(Debug, Clone)]
 pub(super) struct Tournament<T> {
     // The keys of all ids, in order.
@@ -31,7 +31,7 @@ pub(super) struct Tournament<T> {
     rounds: Vec<Round<T>>,
     // The least in the rounds.
     first: Entry<T>,
-    // The least of all when it was called, if one is; of its family only who came since is in the rounds.
+    // The least of all at the time of the call, if one is called; of its family, only ids set since are in the rounds.
     called: Entry<T>,
 }
 
@@ -56,26 +56,26 @@ impl<T: Number> Default for Tournament<T> {
 }
 
 impl<T: Number> Tournament<T> {
-    /// What stands for the id: [`Number::NONE`] if nothing was ever set.
+    /// The id's key or mark; [`Number::NONE`] if nothing was ever set.
     #[inline]
     pub(super) fn get(&self, id: u32) -> T {
         self.players.get(id as usize / ARITY).map_or(T::NONE, |Family(keys)| keys[id as usize % ARITY])
     }
 
-    /// All keys by id, and what stands in their place. O(largest id).
+    /// All keys and marks by id. O(largest id).
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<T>> + '_ {
         let keys = self.players.iter().flat_map(|family| family.0);
         (0..).zip(keys).map(|(id, key)| Entry { key, id })
     }
 
-    /// Puts what is no key in the place of what is none either. No match changes by that.
+    /// Replaces one mark by another. No match changes.
     #[inline]
     pub(super) fn mark(&mut self, id: u32, mark: T) {
         debug_assert!(mark >= T::NEAR && self.get(id) >= T::NEAR);
         *self.player(id) = mark;
     }
 
-    /// Takes the least of all, and puts the mark, which is no key, in the place of its key.
+    /// Takes the least of all, and replaces its key by the mark.
     #[inline]
     pub(super) fn take_first(&mut self, mark: T) -> Option<Entry<T>> {
         debug_assert!(mark >= T::NEAR);
@@ -91,10 +91,10 @@ impl<T: Number> Tournament<T> {
         Some(first)
     }
 
-    /// The same, by calls.
+    /// Same as [`take_first`](Self::take_first), by calls.
     #[inline]
     fn take_called(&mut self, mark: T) -> Option<Entry<T>> {
-        // Who has come since may be less, and the called one may have another key by now.
+        // An id set since may be less, and the called one may have another key by now.
         if self.called >= self.first || self.get(self.called.id) != self.called.key {
             self.recall();
             self.call();
@@ -109,7 +109,7 @@ impl<T: Number> Tournament<T> {
         Some(least)
     }
 
-    /// The family of the called one is in the rounds again.
+    /// Returns the called one's family to the rounds.
     #[inline]
     fn recall(&mut self) {
         let called = core::mem::replace(&mut self.called, Entry::VACANT);
@@ -123,7 +123,7 @@ impl<T: Number> Tournament<T> {
         }
     }
 
-    /// Calls the first, where none is called: its family leaves the rounds.
+    /// Calls the first; none may be called. Its family leaves the rounds.
     #[inline]
     fn call(&mut self) {
         let called = self.first;
@@ -136,7 +136,7 @@ impl<T: Number> Tournament<T> {
         self.prefetch(self.first.id);
     }
 
-    /// Gives the id a key that is less than what it had. O(log of the largest id), and one match for who wins none.
+    /// Lowers the id's key. O(log of the largest id), and one match if it wins none.
     #[inline]
     pub(super) fn rise(&mut self, entry: Entry<T>) {
         *self.player(entry.id) = entry.key;
@@ -154,17 +154,16 @@ impl<T: Number> Tournament<T> {
         self.first = self.first.min(entry);
     }
 
-    /// Gives the id, which has a key, one that is no less than that, or what is none. O(log of the largest id), and one
-    /// match for who had won none.
+    /// Replaces the id's key by one that is no less, or by a mark. O(log of the largest id), and one match if it had won none.
     #[inline]
     pub(super) fn fall(&mut self, entry: Entry<T>) {
         let (at, winner) = (entry.id as usize, entry);
-        // Others of a family that sits out may be less than who won a match above it.
+        // Others of a family that sits out may be less than the winner of a match above it.
         if at / ARITY == self.called.id as usize / ARITY {
             self.recall();
         }
         let Family(keys) = &mut self.players[at / ARITY];
-        // The least of the others does not hang on the match before, so that the matches of all rounds overlap.
+        // The least of the others does not depend on the match before, so that the matches of all rounds overlap.
         keys[at % ARITY] = T::NONE;
         let mut others = least(keys, &SLOTS);
         others.id += (at / ARITY * ARITY) as u32;
@@ -174,8 +173,8 @@ impl<T: Number> Tournament<T> {
         }
     }
 
-    /// Puts the less of a winner and of the others of its family in the place of the id wherever that has won, and gives who
-    /// is first then; nothing if it had not won all.
+    /// Wherever the id has won, puts the lesser of `winner` and the others of its family in its place. Returns the new first,
+    /// or nothing if the id had not won all matches.
     #[inline(always)]
     fn replay(&mut self, id: u32, mut winner: Entry<T>, mut others: Entry<T>) -> Option<Entry<T>> {
         let mut at = id as usize / ARITY;
@@ -211,7 +210,7 @@ impl<T: Number> Tournament<T> {
         let (mut entries, mut round) = (families, 0);
         while entries > 1 {
             if round == self.rounds.len() {
-                // What was the only family until now.
+                // The only family so far.
                 let mut only = Round { keys: [Family([T::NONE; ARITY])].into(), ids: [Ids([0; ARITY])].into() };
                 only.keys[0].0[0] = self.first.key;
                 only.ids[0].0[0] = self.first.id;
@@ -225,14 +224,14 @@ impl<T: Number> Tournament<T> {
         }
     }
 
-    /// Changes all keys in a way that keeps their order. O(largest id).
+    /// Changes all keys; `change` must keep their order. O(largest id).
     pub(super) fn for_each_key(&mut self, mut change: impl FnMut(&mut T)) {
         let rounds = self.rounds.iter_mut().flat_map(|round| &mut round.keys);
         let keys = self.players.iter_mut().chain(rounds).flat_map(|family| &mut family.0);
         keys.chain([&mut self.first.key]).filter(|key| **key < T::NEAR).for_each(&mut change);
     }
 
-    /// Asks the processor to load what a change of the id's key reads and writes.
+    /// Prefetches what a change of the id's key reads and writes.
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         let at = id as usize / ARITY;
@@ -246,8 +245,8 @@ impl<T: Number> Tournament<T> {
 
 const SLOTS: [u32; ARITY] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// The least key and whose it is. Which that is is anyone's guess: three rounds of selection, no branch to mispredict.
-/// Ids are in order, so of equal keys the first has the lowest.
+/// The least key and its id. Which that is is unpredictable: three rounds of selection, no branch to mispredict. Ids are in
+/// order, so of equal keys the first has the lowest.
 #[inline(always)]
 fn least<T: Number>(keys: &[T; ARITY], ids: &[u32; ARITY]) -> Entry<T> {
     let of = |slot: usize| Entry { key: keys[slot], id: ids[slot] };
@@ -289,7 +288,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whether the least is called a turn before or not, and whatever happens to it and its family in between.
+        /// Whether or not the least is called a turn before, and whatever happens to it and its family in between.
         #[test]
         fn takes_the_least(ops in prop_oneof![ops(20), ops(200), ops(3000)], calls: bool) {
             let mut tournament = Tournament::<u64>::default();

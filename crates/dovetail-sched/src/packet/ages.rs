@@ -1,8 +1,8 @@
-//! What a flow has been served since it began, where a flow counts as new after a silence.
+//! Bytes that a flow has been served since it began; a flow counts as new after a silence.
 //!
-//! A flow with nothing queued whose next packet arrives later than `timeout` after its last one counts as a new flow.
-//! That is checked when the packet arrives, so nothing is ever scanned. While packets of the flow are queued it is the
-//! same flow: its earlier service decides where they wait, and forgetting it could let a later packet overtake them.
+//! A flow with nothing queued whose next packet arrives later than `timeout` after its last one counts as a new flow. That is
+//! checked when the packet arrives, so nothing is ever scanned. While packets of the flow are queued it is the same flow: its
+//! earlier service decides where they wait, and forgetting it could let a later packet overtake them.
 
 use crate::{FlowId, Nanos, Queues, flow::FlowMap};
 
@@ -31,12 +31,12 @@ impl Ages {
         Self { timeout, flows: FlowMap::new() }
     }
 
-    /// A flow that was silent for `timeout` is new, from now on.
+    /// Changes the silence after which a flow is new.
     pub(super) const fn set_timeout(&mut self, timeout: Nanos) {
         self.timeout = timeout;
     }
 
-    /// The flow's bytes as a packet finds them that comes at `now` and does not wait yet.
+    /// The flow's bytes as seen by a packet that arrives at `now` and is not queued yet.
     pub(super) fn before_arrival(&self, queues: &Queues, flow: FlowId, now: Nanos) -> u64 {
         match self.flows.peek(flow) {
             Some(age) if !(queues.is_empty(flow) && age.is_silent(self.timeout, now)) => age.bytes,
@@ -44,7 +44,7 @@ impl Ages {
         }
     }
 
-    /// A packet of the flow came, `alone` if nothing of it waited. The flow's bytes until now.
+    /// Records an arrival, `alone` if no other packet of the flow is queued. Returns the flow's bytes so far.
     #[inline]
     pub(super) fn arrived(&mut self, flow: FlowId, alone: bool, now: Nanos) -> u64 {
         let timeout = self.timeout;
@@ -52,19 +52,19 @@ impl Ages {
         if alone && age.is_silent(timeout, now) {
             age.bytes = 0;
         }
-        // A clock that runs back must not make a flow older than it was.
+        // A clock that runs backwards must not make a flow older than it was.
         age.last_arrival = age.last_arrival.max(now);
         age.bytes
     }
 
-    /// A packet of the flow came and nothing of it waited. The flow's bytes until now. For who tells of packets that leave
-    /// last ([`ran_empty`](Self::ran_empty)) rather than of all that come.
+    /// Records an arrival with no other packet of the flow queued. Returns the flow's bytes so far. For callers that report the
+    /// last packet to leave ([`ran_empty`](Self::ran_empty)) rather than every arrival.
     #[inline]
     pub(super) fn opened(&mut self, flow: FlowId, now: Nanos) -> u64 {
         self.arrived(flow, true, now)
     }
 
-    /// The flow's last packet left, which came at `arrival`.
+    /// The flow's last queued packet left; it had arrived at `arrival`.
     #[inline]
     pub(super) fn ran_empty(&mut self, flow: FlowId, arrival: Nanos) {
         let age = self.flows.at(flow);
@@ -77,7 +77,7 @@ impl Ages {
         self.flows.peek(flow).map_or(0, |age| age.bytes)
     }
 
-    /// The flow has had `bytes` more. What it had before.
+    /// Adds `bytes` to the flow's service. Returns its bytes before.
     #[inline]
     pub(super) fn add(&mut self, flow: FlowId, bytes: u32) -> u64 {
         let age = self.flows.at(flow);
@@ -90,7 +90,7 @@ impl Ages {
         self.flows.reset(flow);
     }
 
-    /// Asks the processor to load the flow's bytes.
+    /// Prefetches the flow's bytes.
     #[inline]
     pub(super) fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);

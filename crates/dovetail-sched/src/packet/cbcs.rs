@@ -1,38 +1,38 @@
 //! `cbcs`: composite bandwidth and CPU scheduling, CBCS-WFQ.
 //!
-//! Sabrina and Jha, *Design and performance analysis of the CBCS^WFQ packet scheduling algorithm*, UNSW-CSE-TR-0306, 2003.
-//! One timestamp orders packets by their demand on all resources together. Flow `i` has a weight `phi_ij` on every
-//! resource `j`; packet `k`, of estimated time `P_j` on resource `j`, is stamped when it arrives, at time `a`, and the
-//! smallest finish tag goes first (eqs. 9 to 12, for two resources in the paper):
+//! Sabrina and Jha, *Design and performance analysis of the CBCS^WFQ packet scheduling algorithm*, UNSW-CSE-TR-0306, 2003. One
+//! timestamp orders packets by their demand on all resources together. Flow `i` has a weight `phi_ij` on every resource `j`;
+//! packet `k`, of estimated time `P_j` on resource `j`, is stamped when it arrives, at time `a`, and the smallest finish tag
+//! goes first (eqs. 9 to 12, for two resources in the paper):
 //!
 //! ```text
 //! sum_w = sum of phi_ij over resources j and backlogged flows i       V(t + tau) = V(t) + tau / sum_w
 //! S_k   = max(F_{k-1}, V(a))                                           F_k = S_k + sum over j of P_j / phi_ij
 //! ```
 //!
-//! On the last resource `P` is the time that a packet of the length on arrival would take, times the expansion factor:
-//! eq. 12's `8·L·gamma / (BW·10^6)`. Costs are estimated unless the string says `estimator=known` (see
-//! [`cost`](crate::cost)), by exponential smoothing with a gain of 1/2 as in the paper.
+//! On the last resource `P` is the time that a packet of the length on arrival would take, times the expansion factor: eq. 12's
+//! `8·L·gamma / (BW·10^6)`. Costs are estimated, by exponential smoothing with a gain of 1/2 as in the paper, unless the policy
+//! string has `estimator=known` (see [`cost`](crate::cost)).
 //!
 //! The backlog rules are those of the pseudo-code: `V` moves at arrivals only, at the rate that holds then; a flow is
-//! backlogged while it has packets queued, not while one is in service; an arrival that finds nothing queued resets `V`
-//! and all `F` to 0. The pseudo-code's "equation (7)" and "(8)" are 11 and 12.
+//! backlogged while it has packets queued, not while one is in service; an arrival that finds nothing queued resets `V` and all
+//! `F` to 0. The pseudo-code's "equation (7)" and "(8)" are 11 and 12.
 //!
-//! What the paper leaves open: packets behind an evicted one move up by what it had been charged; a new weight applies
-//! to packets that arrive from then on.
+//! What the paper leaves open: packets behind an evicted one move up by its charge; a new weight applies to packets that arrive
+//! from then on.
 //!
 //! # What to expect
 //!
-//! `V` is not the clock of a fluid. It counts the weights on all resources: while all flows stay backlogged, `F` runs
-//! ahead of it by up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that
-//! returns goes before the others until its own tags have caught up. And it counts only backlogged flows: while few are
-//! backlogged it runs away, and a flow that arrives then is stamped behind them. Packets cross later resources in the
-//! order in which they leave the first. For what this does to the delay guarantee of eq. 14, see `tests/all/cbcs_delay.rs`.
+//! `V` is not the clock of a fluid. It counts the weights on all resources: while all flows stay backlogged, `F` runs ahead of
+//! it by up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that returns goes before
+//! the others until its own tags have caught up. And it counts only backlogged flows: while few are backlogged it runs away,
+//! and a flow that arrives then is stamped behind them. Packets cross later resources in the order in which they leave the
+//! first. For the effect on the delay guarantee of eq. 14, see `tests/all/cbcs_delay.rs`.
 //!
-//! With `clock=self`, `V` is instead the stamp of the packet that was served last, as in [`scfq`](super::scfq): it
-//! moves as service does, keeps all flows' tags, and shares charges fairly to within a packet of each flow, however
-//! they arise. With the paper's clock a sender that pays for its packets late is forgiven what `V` has advanced in the
-//! meantime (`tests/all/hostile_costs.rs`).
+//! With `clock=self`, `V` is instead the stamp of the packet that was served last, as in [`scfq`](super::scfq): it moves as
+//! service does, keeps all flows' tags, and shares charges fairly to within a packet of each flow, however they arise. With the
+//! paper's clock a sender that pays for its packets late is forgiven the amount by which `V` has advanced until then
+//! (`tests/all/hostile_costs.rs`).
 //!
 //! O(log n + m) per packet.
 //!
@@ -75,7 +75,7 @@ use crate::{
     prefetch::prefetch,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "cbcs",
     summary: "composite WFQ: one timestamp over the time on all resources, costs estimated",
@@ -113,16 +113,16 @@ pub struct Cbcs {
     // Backlogged flows by the stamp of their head packet.
     heads: FlowHeap,
     flows: FlowMap<Flow>,
-    // `resources` a flow; those of flows beyond the end are the queue's own weight.
+    // `resources` entries per flow; flows beyond the end have their queue's weight.
     weights: Vec<f64>,
 }
 
-/// What moves the system virtual time.
+/// What drives the system virtual time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Real time over the weights that wait: eq. 10.
+    /// Real time over the weights of the backlogged flows: eq. 10.
     RealTime,
-    /// Service: it is the stamp of the packet that went last.
+    /// Service: the stamp of the packet that was served last.
     Service,
 }
 
@@ -133,7 +133,7 @@ struct Clock {
     virtual_time: f64,
     updated: Nanos,
     backlogged: WeightSum,
-    // Counts how often it was set back, which sets back every flow's tags too.
+    // Counts resets; each also resets every flow's tags.
     epoch: u64,
 }
 
@@ -141,13 +141,13 @@ struct Clock {
 #[repr(align(32))]
 struct Flow {
     epoch: u64,
-    // Finish of its last packet, whether that waits or has been sent.
+    // The finish tag of its last packet, queued or sent.
     finish: f64,
     lane: Lane,
 }
 
 impl Cbcs {
-    /// For packets over this many resources.
+    /// For packets with this many resources.
     #[must_use]
     pub fn new(resources: usize, pace: Pace) -> Self {
         let (virtual_time, updated, backlogged) = (0.0, Nanos::ZERO, WeightSum::default());
@@ -155,7 +155,7 @@ impl Cbcs {
         Self { resources, clock, heads: FlowHeap::new(), flows: FlowMap::new(), weights: Vec::new() }
     }
 
-    /// The flow's tags, from this epoch.
+    /// The flow's tags, reset if they are of an earlier epoch.
     #[inline]
     fn flow(&mut self, flow: FlowId) -> &mut Flow {
         let epoch = self.clock.epoch;
@@ -176,7 +176,7 @@ impl Cbcs {
         &mut self.weights[first..first + self.resources]
     }
 
-    /// By how much the packet raises its flow's tag, in nanoseconds over weights: the sum of eq. 12.
+    /// The amount by which the packet raises its flow's tag, in nanoseconds over weights: the sum of eq. 12.
     #[inline]
     fn charge(&mut self, queues: &Queues, flow: FlowId, packet: Waiting<'_>) -> f64 {
         let weights = self.weights(queues, flow);
@@ -300,7 +300,7 @@ impl Policy for Cbcs {
         match end {
             Evicted::Tail => self.flow(flow).finish = state.lane.stamp(tail),
             Evicted::Head => {
-                // It may start where the last that was sent ends, or now.
+                // It may start where the last packet sent ends, or now.
                 let stamp = state.lane.stamp(head);
                 let start = stamp - self.charge(queues, flow, head);
                 let freed = (start - state.lane.sent.max(virtual_time)).max(0.0);

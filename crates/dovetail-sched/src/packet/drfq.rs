@@ -1,8 +1,8 @@
 //! `drfq`: dominant resource fair queueing.
 //!
-//! Ghodsi, Sekar, Zaharia and Stoica, *Multi-resource fair queueing for packet processing*, SIGCOMM 2012: start-time
-//! fair queueing in which every resource has a virtual time of its own. Packet `p` of flow `i` takes `s_j(p)` on
-//! resource `j`; `prev` is the previous packet of `i`, and
+//! Ghodsi, Sekar, Zaharia and Stoica, *Multi-resource fair queueing for packet processing*, SIGCOMM 2012: start-time fair
+//! queueing in which every resource has its own virtual time. Packet `p` of flow `i` takes `s_j(p)` on resource `j`; `prev` is
+//! the previous packet of `i`, and
 //! ```text
 //! S(p,j) = max(V(t,j), F(prev,j))      F(p,j) = S(p,j) + s_j(p) / w_i
 //! V(t,j) = the largest S(q,j) among the packets q in service at time t
@@ -10,32 +10,31 @@
 //!
 //! The flow whose head-of-line packet has the smallest `max_j S(p,j)` is served; ties go to the lower flow id.
 //!
-//! `V` matters only when a flow *becomes* backlogged. While it stays so, the start tags of its head of line are its own
-//! last finish tags: a flow that has used 5 ms of CPU and 3 ms of link has a credit of 2 ms of link, and raising its
-//! link tag to the `V` of link-bound flows would take that away at every packet. Using that credit is *dovetailing*:
-//! link-heavy packets of a flow fit in beside its CPU-heavy ones at no extra charge. `dovetail=D` bounds the credit:
-//! after each packet, a tag that lies more than `D` below the flow's largest is raised to `max_j F(p,j) - D`.
+//! `V` matters only when a flow *becomes* backlogged. While it stays so, the start tags of its head-of-line packet are its own
+//! last finish tags: a flow that has used 5 ms of CPU and 3 ms of link has a credit of 2 ms of link, and raising its link tag
+//! to the `V` of link-bound flows would cancel that credit at every packet. Using it is *dovetailing*: link-heavy packets of a
+//! flow fit in beside its CPU-heavy ones at no extra charge. `dovetail=D` bounds the credit: after each packet, a tag that lies
+//! more than `D` below the flow's largest is raised to `max_j F(p,j) - D`.
 //!
 //! - `0`, *memoryless*: all tags are one, and a packet costs its largest demand.
-//! - `inf`, *strict*: tags are sums, and a flow pays for the larger of its sums. A flow whose dominant resource changes
-//!   is then served on credit until its sums have changed sides (ATFQ, figure 5), at the expense of the others.
-//! - a time bounds how long that can last. It is in units of the tags, time at weight 1.
+//! - `inf`, *strict*: tags are sums, and a flow pays for the larger of its sums. A flow whose dominant resource changes is then
+//!   served on credit until its sums have changed sides (ATFQ, figure 5), at the expense of the others.
+//! - A time bounds how long that can last. It is in units of the tags, time at weight 1.
 //!
-//! Here `V` also never falls: `V(t,j)` is the largest `S(q,j)` of all packets released in the busy period. With one
-//! resource it cannot fall anyway. With several resources and few packets in service it would depend on whose they are:
-//! a flow that joins while only a CPU-bound packet is in service would start with that flow's low link tag, and so with
-//! all the link credit that the other has gathered. It also settles what `V` is when nothing is in service but packets
-//! are queued.
+//! Here `V` also never falls: `V(t,j)` is the largest `S(q,j)` of all packets released in the busy period. With one resource it
+//! cannot fall anyway. With several resources and few packets in service it would depend on whose packets they are: a flow that
+//! joins while only a CPU-bound packet is in service would start with that flow's low link tag, and so with all the link credit
+//! that the other flow has gathered. It also defines `V` when packets are queued and nothing is in service.
 //!
-//! A busy period ends when nothing is queued and nothing is in service; in the next one all tags start at 0, so that no
-//! flow is charged for what it used while no other flow wanted it.
+//! A busy period ends when nothing is queued and nothing is in service; in the next one all tags start at 0, so that no flow is
+//! charged for what it used while no other flow wanted it.
 //!
 //! # Bounds
 //!
-//! Write `M_i` for the largest tag of a backlogged flow, `s_i` for its largest demand, `T_ij` for the time on `j` of
-//! what was released of it in some interval, `D_i` for the sum of the largest demands of those packets. Released keys
-//! never fall, so at all times `v <= M_i <= v + s_i/w_i`, `v` being the key released last. Hence, as in start-time fair
-//! queueing, over every interval in which flows `i` and `k` stay backlogged
+//! Let `M_i` be the largest tag of a backlogged flow, `s_i` its largest demand, `T_ij` the time on `j` of its packets released
+//! in some interval, and `D_i` the sum of the largest demands of those packets. Released keys never fall, so at all times
+//! `v <= M_i <= v + s_i/w_i`, `v` being the key released last. Hence, as in start-time fair queueing, over every interval in
+//! which flows `i` and `k` stay backlogged
 //!
 //! ```text
 //! max_j T_ij/w_i - D_k/w_k  <=  s_i/w_i + s_k/w_k + D      and with D = 0:   |D_i/w_i - D_k/w_k| <= s_i/w_i + s_k/w_k
@@ -44,12 +43,12 @@
 //! because `M_i` grows by no more than `D_i/w_i`, and by no less than any `T_ij/w_i - D`. With `inf` and both backlogged
 //! since the busy period began, `M_i = max_j T_ij/w_i`, and two such flows differ by at most `max(s_i/w_i, s_k/w_k)`.
 //!
-//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
-//! `new-flows=shared` the first packets of all new flows are one flow's, with tags as above, and what is said here of two flows
-//! holds of an established one and of all new flows together. A flow that the line has established starts at no less than `V`
-//! on every resource: the line's credit is not its own. The module `new_flows` says more.
+//! A new flow starts at `V`, so while new flows arrive as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows share the tags of a single flow, computed as above, and the bounds for
+//! two flows hold for an established one and all new flows together. A flow that the line has established starts at no less
+//! than `V` on every resource: the line's credit is not its own. See the module `new_flows`.
 //!
-//! O(log n) per packet for n backlogged flows, and O(m) for m resources; a flow's tags are `8m` bytes.
+//! O(log n) per packet for n backlogged flows, plus O(m) for m resources; a flow's tags are `8m` bytes.
 //!
 //! # Worked example
 //!
@@ -94,7 +93,7 @@ use crate::{
     units::parse_time,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "drfq",
     summary: "equal time on each flow's dominant resource, by virtual times",
@@ -131,22 +130,23 @@ fn dovetail_ns(knobs: &Knobs<'_>) -> Result<f64, PolicyError> {
 pub struct Drfq {
     resources: usize,
     dovetail_ns: f64,
-    // Tags per flow: one when memoryless, otherwise one a resource.
+    // Tags per flow: one if memoryless, otherwise one per resource.
     kinds: usize,
-    // `kinds` a flow: while it is backlogged the start tags of its head, otherwise the finish tags of its last packet.
+    // `kinds` entries per flow: while it is backlogged the start tags of its head, otherwise the finish tags of its last
+    // packet.
     tags: Vec<f64>,
-    // The busy period that a flow's tags belong to; examined only when it becomes backlogged.
+    // The busy period that a flow's tags belong to; read only when it becomes backlogged.
     period_of: FlowMap<u64>,
     period: u64,
-    // V, one a kind of tag.
+    // V, one per kind of tag.
     virtual_time: [f64; MAX_RESOURCES],
-    // Asked only whether there is any.
+    // Only for whether it is empty.
     in_service: InService,
     order: FlowHeap,
     shared: Option<Shared>,
 }
 
-/// The line of new flows, and its tags as of a flow.
+/// The line of new flows, with the tags of a single flow.
 #[derive(Debug, Default)]
 struct Shared {
     line: NewFlows,
@@ -155,7 +155,7 @@ struct Shared {
 }
 
 impl Drfq {
-    /// Over `resources` resources; a tag may lag its flow's largest by `dovetail_ns` nanoseconds at weight 1, from 0 to
+    /// For `resources` resources; a tag may lag its flow's largest by `dovetail_ns` nanoseconds at weight 1, from 0 to
     /// infinity.
     #[must_use]
     pub fn new(resources: usize, dovetail_ns: f64) -> Self {
@@ -174,13 +174,13 @@ impl Drfq {
         }
     }
 
-    /// The same, where the first packets of new flows are all one flow's.
+    /// Makes the first packets of all new flows share the tags of a single flow.
     #[must_use]
     pub fn sharing_new_flows(self) -> Self {
         Self { shared: Some(Shared::default()), ..self }
     }
 
-    /// Whether a packet of `flow` is to wait in the line of new flows.
+    /// Adds `flow` to the line if it is new; returns whether its packet waits in the line.
     fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
         let Some(shared) = &mut self.shared else { return false };
         let was_empty = shared.line.first().is_none();
@@ -202,8 +202,8 @@ impl Drfq {
         Some((shared.line.first()?, largest))
     }
 
-    /// Gives the line's first flow the line's tags, which are no less than `V`: a credit that the line has gathered on some
-    /// resource is not the flow's.
+    /// Gives the line's first flow the line's tags, raised to `V`: credit that the line has gathered on some resource is not
+    /// the flow's.
     fn establish(&mut self, flow: FlowId) {
         let start = flow.index() * self.kinds;
         if self.tags.len() < start + self.kinds {
@@ -218,7 +218,7 @@ impl Drfq {
         }
     }
 
-    /// Charges a packet that is released to tags: one of them, or one a resource. The largest.
+    /// Charges a released packet to tags: a single one, or one per resource. Returns the largest.
     #[inline]
     fn charge(tags: &mut [f64], packet: &Packet, weight: f64, dovetail_ns: f64) -> f64 {
         if let [tag] = tags {
@@ -237,7 +237,7 @@ impl Drfq {
         largest
     }
 
-    /// Gives a flow that becomes backlogged the start tags of its head packet.
+    /// Sets the start tags of the head packet of a flow that becomes backlogged.
     fn begin(&mut self, flow: FlowId) {
         let start = flow.index() * self.kinds;
         if self.tags.len() < start + self.kinds {
@@ -323,7 +323,7 @@ impl Policy for Drfq {
         if let Some(shared) = &mut self.shared {
             shared.line.evicted(queues, lost);
         }
-        // Tags are the flow's, whichever packet is at its head.
+        // Tags belong to the flow, whichever packet is at its head.
         if queues.is_empty(flow) {
             self.order.remove(flow);
         }
@@ -340,7 +340,7 @@ impl Policy for Drfq {
         knobs.of(ENTRY.name)?;
         let dovetail_ns = dovetail_ns(knobs)?;
         knobs.keeps(NEW_FLOWS.key, are_shared(knobs)? == self.shared.is_some())?;
-        // Without memory a flow has one tag, else one a resource.
+        // A memoryless flow has one tag, any other one per resource.
         knobs.keeps("dovetail", (dovetail_ns > 0.0) == (self.dovetail_ns > 0.0))?;
         self.dovetail_ns = dovetail_ns;
         Ok(())

@@ -1,17 +1,16 @@
 //! `drr`: deficit round robin.
 //!
-//! Shreedhar and Varghese, *Efficient fair queueing using deficit round robin*, SIGCOMM 1995. Backlogged flows take
-//! turns. On its turn flow `i` earns a quantum `Q·w_i` of bytes on top of its *deficit* `D_i`, the credit left from its
-//! last turn, and sends while its head-of-line packet fits:
+//! Shreedhar and Varghese, *Efficient fair queueing using deficit round robin*, SIGCOMM 1995. Backlogged flows take turns. On
+//! its turn flow `i` earns a quantum `Q·w_i` of bytes on top of its *deficit* `D_i`, the credit left from its last turn, and
+//! sends while its head-of-line packet fits:
 //!
 //! ```text
 //! D_i <- D_i + Q·w_i;   while backlogged and len(head) <= D_i:  send, D_i <- D_i - len(head);   if empty: D_i <- 0
 //! ```
 //!
-//! Over any interval in which `i` and `j` stay backlogged, `|sent_i/w_i - sent_j/w_j| <= Q + L/w_i + L/w_j`, `L` being
-//! the largest packet (their theorem 2, with the quantum stated for weight 1). O(1) per packet when no packet exceeds
-//! its flow's quantum; where one does, rounds in which no flow could send are skipped by arithmetic, with the same
-//! result.
+//! Over any interval in which `i` and `j` stay backlogged, `|sent_i/w_i - sent_j/w_j| <= Q + L/w_i + L/w_j`, `L` being the
+//! largest packet (their theorem 2, with the quantum stated for weight 1). O(1) per packet if no packet exceeds its flow's
+//! quantum; otherwise, rounds in which no flow could send are skipped by arithmetic, with the same result.
 //!
 //! # Worked example
 //!
@@ -42,7 +41,7 @@ use crate::{
     flow::{FlowMap, Turns},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "drr",
     summary: "deficit round robin by bytes",
@@ -65,7 +64,7 @@ fn quantum_bytes(knobs: &Knobs<'_>) -> Result<u64, PolicyError> {
     knobs.bytes("quantum", 1, 1_000_000_000)
 }
 
-/// With this many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are
+/// With this many flows their queues no longer fit in the processor's second-level cache: 2,048 flows with three packets are
 /// about 400 KiB.
 pub(super) const OUT_OF_CACHE: usize = 2048;
 
@@ -73,10 +72,10 @@ pub(super) const OUT_OF_CACHE: usize = 2048;
 #[derive(Debug)]
 pub struct Drr {
     quantum_bytes: f64,
-    // Whose turn it is stands in front, having earned its quantum when `in_turn`.
+    // The flow whose turn it is is in front, and has earned its quantum if `in_turn`.
     active: Turns,
     in_turn: bool,
-    // Turns since a packet was sent; a whole round of them calls for skipping.
+    // Turns since a packet was sent; a whole round of them triggers skipping.
     fruitless: usize,
     deficit_bytes: FlowMap<f64>,
 }
@@ -94,7 +93,7 @@ impl Drr {
         }
     }
 
-    /// The flows behind will be needed soon: first their queues, later the packets at their heads.
+    /// Prefetches the next flows: first their queues, later their head packets.
     #[inline]
     fn prefetch(&self, queues: &Queues) {
         if let Some(later) = self.active.get(6) {
@@ -106,7 +105,7 @@ impl Drr {
         }
     }
 
-    /// Gives every flow what it would earn in the rounds before the first one that sends something.
+    /// Gives every flow what it would earn in the rounds before the first one in which a flow can send.
     fn skip_rounds(&mut self, queues: &Queues) {
         let mut rounds = f64::INFINITY;
         for flow in self.active.iter() {
@@ -139,7 +138,7 @@ impl Policy for Drr {
                 self.prefetch(queues);
             }
             let deficit = self.deficit_bytes.at(flow);
-            // Multiplied rather than asked: whether the last turn ended is anybody's guess.
+            // A multiplication instead of a branch: whether the last turn ended is unpredictable.
             *deficit += self.quantum_bytes * queues.weight(flow) * f64::from(u8::from(!self.in_turn));
             self.in_turn = true;
             let head = queues.head(flow)?;
@@ -161,14 +160,14 @@ impl Policy for Drr {
                     self.active.pop_front();
                     self.in_turn = false;
                 }
-                // Ending the turn now rather than at the next question saves that question a look at this flow.
+                // Ending the turn here instead of at the next call saves that call from reading this flow.
                 Some(next) => {
                     let ends = next > *deficit;
                     self.active.rotate_if(ends);
                     self.in_turn = !ends;
                 }
             }
-            // Last, so that the packet is written where it is wanted and not moved there.
+            // Last, so that the packet is written in place and not moved.
             return Some(Dispatch::plain(queues.pop(flow)));
         }
     }

@@ -1,7 +1,7 @@
 //! `fifo`: first in, first out over all flows.
 //!
-//! The baseline: one queue, service in order of arrival, whatever a packet costs and whichever flow sent it. A flow
-//! that sends twice as much gets twice the service. O(1) per packet.
+//! The baseline: one queue, service in order of arrival, whatever a packet costs and whichever flow sent it. A flow that sends
+//! twice as much gets twice the service. O(1) per packet.
 //!
 //! # Worked example
 //!
@@ -26,7 +26,7 @@ use crate::{
     entry::{Entry, Knobs, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "fifo",
     summary: "first in, first out over all flows",
@@ -40,8 +40,8 @@ pub const ENTRY: Entry = Entry {
 /// First in, first out.
 #[derive(Debug, Default)]
 pub struct Fifo {
-    // Each packet's flow in order of arrival. Packets are numbered in that order, and the number is written on them. An
-    // evicted packet's entry stays and is passed over: its number is not that of its flow's head.
+    // Each packet's flow in order of arrival. Packets are numbered in that order, and the number is their tag. An evicted
+    // packet's entry stays and is skipped: its number is not that of its flow's head.
     order: VecDeque<FlowId>,
     // The first entry's number.
     first: u64,
@@ -70,7 +70,7 @@ impl Policy for Fifo {
 
     fn evicted(&mut self, queues: &mut Queues, _lost: &Packet, _end: Evicted) {
         self.stale += 1;
-        // Passed-over entries are cleared when they are the larger part: O(log n) amortised over the evictions.
+        // Skipped entries are removed once they are the larger part: O(log n) amortised over the evictions.
         if self.stale > 64 && self.stale > self.order.len() / 2 {
             self.rebuild(queues);
         }
@@ -84,7 +84,7 @@ impl Policy for Fifo {
 }
 
 impl Fifo {
-    /// Numbers what waits anew, without gaps.
+    /// Renumbers the queued packets without gaps.
     fn rebuild(&mut self, queues: &mut Queues) {
         let mut flows: Vec<FlowId> = self.order.drain(..).collect();
         flows.sort_unstable();

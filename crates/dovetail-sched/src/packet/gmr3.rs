@@ -1,22 +1,22 @@
 //! `gmr3`: group multi-resource round robin.
 //!
-//! Wang, Liang and Li, *Low complexity multi-resource fair queueing with bounded delay*, INFOCOM 2014. Round robin over
-//! flows of uneven weight makes a heavy flow wait for a turn of every light one. Here flows are grouped by weight,
-//! `G_k = { i : 2^k <= w_i < 2^(k+1) }`; the group with the earliest timestamp is served, and inside a group flows take
-//! turns. That much is published (the abstract, and ATFQ's account of it), and that this takes O(1) work per packet, is
-//! nearly fair and bounds the delay by a constant. What follows is our reading, in the manner of stratified round robin
-//! (Ramabhadran and Pasquale, SIGCOMM 2003), with proofs of its own.
+//! Wang, Liang and Li, *Low complexity multi-resource fair queueing with bounded delay*, INFOCOM 2014. Round robin over flows
+//! of uneven weight makes a heavy flow wait for a turn of every light one. Here flows are grouped by weight,
+//! `G_k = { i : 2^k <= w_i < 2^(k+1) }`; the group with the earliest timestamp is served, and inside a group flows take turns.
+//! That much is published (the abstract, and ATFQ's account of it), and that this takes O(1) work per packet, is nearly fair
+//! and bounds the delay by a constant. The rest is our interpretation, in the manner of stratified round robin (Ramabhadran and
+//! Pasquale, SIGCOMM 2003), with proofs of its own.
 //!
-//! *Turns.* `G_k` is served in rounds. A round belongs to the flows that are in the group when it begins, each has one
-//! turn in it, and it is worth `e_k = 2^-k` of virtual time, however much or little they send: the turns of a round
-//! with `n` flows have the timestamps
+//! *Turns.* `G_k` is served in rounds. A round belongs to the flows that are in the group when it begins, each has one turn in
+//! it, and it is worth `e_k = 2^-k` of virtual time, however much or little they send: the turns of a round with `n` flows have
+//! the timestamps
 //!
 //! ```text
 //! F = T + e_k / n,  T being the timestamp of the turn before;   V = F of the turn that began last
 //! ```
 //!
-//! The turn with the smallest `F` over all groups is next, ties to the heavier group; a group that was empty starts
-//! with `T = V`. Thus `V - e_k/n <= T <= V` in each group. Virtual time is an integer, 2^-50 a unit, and never drifts.
+//! The turn with the smallest `F` over all groups is next, ties to the heavier group; a group that was empty starts with
+//! `T = V`. Thus `V - e_k/n <= T <= V` in each group. Virtual time is an integer, in units of 2^-50, and never drifts.
 //!
 //! *Credits.* Let `L` be the largest dominant time of a packet released since the scheduler was last empty. In its turn
 //!
@@ -24,59 +24,58 @@
 //! B_i <- B_i + L·w_i / 2^k;   while backlogged and B_i >= 0:  send p,  B_i <- B_i - max_j s_j(p);   if empty: B_i <- min(B_i, 0)
 //! ```
 //!
-//! A credit is between `L` and `2L`, a debt at most `L`: every turn sends a packet, no turn more than `3L`, and costs
-//! need not be known in advance.
+//! A credit is between `L` and `2L`, a debt at most `L`: every turn sends a packet, no turn more than `3L`, and costs need not
+//! be known in advance.
 //!
-//! *Progress control.* Let `h` be the heaviest group of any flow that is known here, backlogged or not. A turn with the
-//! timestamp `F` waits (`dequeue` answers `None`) while `m` earlier turns or more have packets that have not started on
-//! the last of `m` resources, and the oldest of them has a timestamp of `F - e_h` or less:
+//! *Progress control.* Let `h` be the heaviest group of any known flow, backlogged or not. A turn with the timestamp `F` waits
+//! (`dequeue` returns `None`) while `m` earlier turns or more have packets that have not started on the last of `m` resources,
+//! and the oldest of them has a timestamp of `F - e_h` or less:
 //!
 //! ```text
 //! turns before the last resource  <=  A = max(m, W e_h + g)
 //! ```
 //!
-//! Among flows of one group that is a round, as in [`mr3`](super::mr3), and both keep all resources as busy. Where a flow
-//! is heavy, the others' turns in front of the last resource take no longer than it may be kept waiting. Holding back
-//! flow by flow, as `mr3` does, would let every light flow have a turn's worth of packets there, and a newly backlogged
-//! flow wait behind all of them; and with `m` turns at most, the last resource runs dry where flows that hardly need it
-//! have their turns in a row. The page of the policy compares these and other readings.
+//! Among flows of one group that is a round, as in [`mr3`](super::mr3), and both keep all resources equally busy. If a flow is
+//! heavy, the others' turns in front of the last resource take no longer than it may be kept waiting. Holding back flow by
+//! flow, as `mr3` does, would let every light flow have a turn's worth of packets there, and a newly backlogged flow wait
+//! behind all of them; and with `m` turns at most, the last resource runs dry when flows that hardly need it have their turns
+//! in a row. The policy's page in the book compares these and other variants.
 //!
 //! # Bounds
 //!
-//! *Fairness.* While flow `i` of `G_k` is backlogged and has had `N` turns, `V/e_k - N` stays within an interval of
-//! length 3 (one for its place in the round, one for the turn in the round, one for `T <= V`), one more covers a turn
-//! half done, and an overshoot is at most `L_i`, the flow's own largest dominant time. So over every interval in which
-//! `i` and `j` stay backlogged, what is released of them in dominant time differs by
+//! *Fairness.* While flow `i` of `G_k` is backlogged and has had `N` turns, `V/e_k - N` stays within an interval of length 3
+//! (one for its place in the round, one for the turn in the round, one for `T <= V`), one more covers a turn half done, and an
+//! overshoot is at most `L_i`, the flow's own largest dominant time. So over every interval in which `i` and `j` stay
+//! backlogged, the dominant times of what is released of them differ by
 //!
 //! ```text
 //! |T_i/w_i - T_j/w_j|  <=  4 L (e_i + e_j) + L_i/w_i + L_j/w_j  <=  9 L (1/w_i + 1/w_j)
 //! ```
 //!
-//! `L` may grow on the way: the sum of credits is the integral of `L` over `N`, and partial integration gives the same.
-//! What is processed lags what is released by at most `m` of the flow's turns and a packet, `(3m+1) L`, as less than
-//! `e_h <= e_k` of virtual time holds at most two of its turns: for flows that keep their dominant resource the bound in
-//! processing time has `10 + 3m` for 9.
+//! `L` may grow on the way: the sum of credits is the integral of `L` over `N`, and partial integration gives the same. What is
+//! processed lags what is released by at most `m` of the flow's turns and a packet, `(3m+1) L`, as less than `e_h <= e_k` of
+//! virtual time holds at most two of its turns: for flows that keep their dominant resource the bound in processing time has
+//! `10 + 3m` instead of 9.
 //!
-//! *Delay.* A flow that becomes backlogged, or ends a turn, has its next turn within `2 e_k` of virtual time. Let `W` be
-//! the sum of the weights of all flows that are backlogged meanwhile and `g` the number of their groups: at most
-//! `K = 4 W/w_i + g + 1` turns begin before that, with `3 K L` of dominant time. In a pipeline with unbounded buffers
-//! its packet is through after at most
+//! *Delay.* A flow that becomes backlogged, or ends a turn, has its next turn within `2 e_k` of virtual time. Let `W` be the
+//! sum of the weights of all flows that are backlogged meanwhile and `g` the number of their groups: at most
+//! `K = 4 W/w_i + g + 1` turns begin before that, with `3 K L` of dominant time. In a pipeline with unbounded buffers its
+//! packet has left after at most
 //!
 //! ```text
 //! (4 (K + A) + m + 1) L
 //! ```
 //!
-//! along the longest chain of packets that wait for one another: turns and the `A` before them cost `3L` each, the way
-//! through `m` resources is walked once and once more for every `m` turns, since a turn that waits does so for one at
-//! least `m` before it. As `W e_h <= W e_k < 2 W/w_i`, that does not depend on the number of flows for a given share
-//! `w_i/W`.
+//! along the longest chain of packets that wait for one another: turns and the `A` before them cost `3L` each, the way through
+//! `m` resources is traversed once and once more for every `m` turns, since a turn that waits does so for one at least `m`
+//! before it. As `W e_h <= W e_k < 2 W/w_i`, that does not depend on the number of flows for a given share `w_i/W`.
 //!
-//! A turn looks at the groups that have flows, at most 40 of them; a packet costs O(1) besides.
+//! A turn examines the groups that have flows, at most 40; a packet costs O(1) besides.
 //!
 //! # Worked example
 //!
-//! Flow 0 has weight 4, flows 1 and 2 weight 1; each packet takes 1 µs. A round of flow 0 is worth a quarter of a round
-//! of the other two, whose turns are half a round apart. In their first turns these have no debt yet and send two:
+//! Flow 0 has weight 4, flows 1 and 2 weight 1; each packet takes 1 µs. A round of flow 0 is worth a quarter of a round of the
+//! other two, whose turns are half a round apart. In their first turns these have no debt yet and send two packets:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};
@@ -104,7 +103,7 @@ use crate::{
     flow::FlowMap,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "gmr3",
     summary: "round robin inside groups of like weight, earliest group first",
@@ -115,7 +114,7 @@ pub const ENTRY: Entry = Entry {
     caution: NO_CAUTION,
 };
 
-/// Weights go from 10^-6 > 2^-20 to 10^6 < 2^20.
+/// Weights range from 10^-6 > 2^-20 to 10^6 < 2^20.
 const LIGHTEST: i32 = -20;
 const GROUPS: usize = 40;
 
@@ -123,10 +122,10 @@ const GROUPS: usize = 40;
 type Virtual = u128;
 const HEAVIEST_ROUND: u64 = 1 << (50 - (LIGHTEST + GROUPS as i32 - 1));
 
-/// The number of the group of a flow with this weight, from 0, and `w / 2^k`, at least 1 and below 2.
+/// The number, from 0, of the group for this weight, and `w / 2^k`, at least 1 and below 2.
 #[inline]
 fn group_of(weight: f64) -> (usize, f64) {
-    // A float is a power of two times a number from 1 to 2, and says so in its bits.
+    // A float is stored as a power of two times a number from 1 to 2.
     const FRACTION_BITS: u32 = 52;
     const BIAS: i32 = 1023;
     let bits = weight.to_bits();
@@ -137,20 +136,20 @@ fn group_of(weight: f64) -> (usize, f64) {
 
 #[derive(Debug, Clone, Default)]
 struct State {
-    // Negative: owed from the last turn. In nanoseconds.
+    // In nanoseconds. Negative if owed from the last turn.
     balance: f64,
-    // In whose ring the flow is, from 1; 0 for none. It may be there without a packet: see `evicted`.
+    // The group in whose ring the flow is, from 1; 0 for none. It may be there without a packet: see `evicted`.
     place: u8,
-    // Among whose flows it is counted, from 1; 0 for none.
+    // The group that counts the flow as known, from 1; 0 for none.
     known: u8,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Group {
-    // Whose turn it is stands in front; those who joined in this round are behind the first `left`.
+    // The flow whose turn it is is in front; those that joined in this round are behind the first `left`.
     ring: VecDeque<FlowId>,
     left: usize,
-    // Timestamps: of the turn before, of the next turn, of the round's last turn; and the step between turns.
+    // Timestamps of the turn before, of the next turn and of the round's last turn; and the step between turns.
     before: Virtual,
     next: Virtual,
     end: Virtual,
@@ -158,7 +157,7 @@ struct Group {
 }
 
 impl Group {
-    /// Begins a round of all that are in the ring, which is not empty, at `self.before`.
+    /// Begins a round of all flows in the ring, which must not be empty, at `self.before`.
     fn begin_round(&mut self, number: usize) {
         self.left = self.ring.len();
         self.step = Virtual::from(HEAVIEST_ROUND / self.left as u64) << (GROUPS - 1 - number);
@@ -168,12 +167,12 @@ impl Group {
 
     #[inline]
     fn stamp(&mut self) {
-        // A round is worth the same whatever the division left over.
+        // A round is always worth the same, so its last turn absorbs the division's remainder.
         self.next = if self.left == 1 { self.end } else { self.before + self.step };
     }
 }
 
-/// What a round of this group is worth.
+/// The virtual time that a round of this group is worth.
 #[inline]
 fn worth(number: usize) -> Virtual {
     Virtual::from(HEAVIEST_ROUND) << (GROUPS - 1 - number)
@@ -202,31 +201,31 @@ impl Known {
         }
     }
 
-    /// The heaviest; of none it is the lightest there could be.
+    /// The heaviest group; if there is none, the lightest possible.
     #[inline]
     fn heaviest(&self) -> usize {
         self.groups.checked_ilog2().unwrap_or(0) as usize
     }
 }
 
-/// A turn that has packets on their way to the last resource.
+/// A turn with packets on their way to the last resource.
 #[derive(Debug)]
 struct Turn {
     timestamp: Virtual,
-    // Packets that have not started there.
+    // Its packets that have not started there.
     ahead: u32,
 }
 
-/// All of them.
+/// All turns with packets on their way.
 #[derive(Debug, Default)]
 struct Turns {
-    // Numbered from `first` on, in order of their timestamps.
+    // Numbered from `first`, in order of their timestamps.
     ahead: VecDeque<Turn>,
     first: u64,
 }
 
 impl Turns {
-    /// Whether fewer than `most` turns are on their way, or only such as are less than `worth` before `timestamp`.
+    /// Whether fewer than `most` turns are on their way, or all of them are less than `worth` before `timestamp`.
     #[inline]
     fn are_few(&mut self, most: usize, timestamp: Virtual, worth: Virtual) -> bool {
         while self.ahead.front().is_some_and(|turn| turn.ahead == 0) {
@@ -241,7 +240,7 @@ impl Turns {
         self.ahead.push_back(Turn { timestamp, ahead: 0 });
     }
 
-    /// A packet of the turn that began last is released; the answer is its ticket.
+    /// Records the release of a packet of the turn that began last; returns its ticket.
     #[inline]
     fn release(&mut self) -> u64 {
         if let Some(turn) = self.ahead.back_mut() {
@@ -267,7 +266,7 @@ pub struct Gmr3 {
     // A bit for each group that has flows.
     busy: u64,
     now: Virtual,
-    // The group that has the turn, while a turn lasts.
+    // The group whose flow has the turn, while a turn lasts.
     turn: Option<usize>,
     // L, in nanoseconds.
     largest: f64,
@@ -277,7 +276,7 @@ pub struct Gmr3 {
 }
 
 impl Gmr3 {
-    /// Over `resources` resources.
+    /// For `resources` resources.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         Self {
@@ -309,7 +308,7 @@ impl Gmr3 {
         least.map(|(_, number)| number)
     }
 
-    /// Counts a flow among those of the group of its weight.
+    /// Counts a flow as known in the group of its weight.
     #[inline]
     fn know(&mut self, queues: &Queues, flow: FlowId) {
         let (number, _) = group_of(queues.weight(flow));
@@ -326,7 +325,7 @@ impl Gmr3 {
         }
     }
 
-    /// Puts a flow that is in no ring at the tail of its group's.
+    /// Adds a flow that is in no ring at the tail of its group's.
     #[inline]
     fn join(&mut self, queues: &Queues, flow: FlowId) {
         let (number, _) = group_of(queues.weight(flow));
@@ -340,7 +339,7 @@ impl Gmr3 {
         }
     }
 
-    /// After a group's ring or round has lost a flow: the next round, if this one is over, or none.
+    /// After a group's ring or round has lost a flow: begins the next round if this one is over, or marks the group as empty.
     #[inline]
     fn settle(&mut self, number: usize) {
         let group = &mut self.groups[number];
@@ -356,11 +355,11 @@ impl Gmr3 {
         }
     }
 
-    /// Gives the flow in front of a group the turn, with its credit.
+    /// Gives the group's front flow the turn, with its credit.
     #[inline]
     fn begin_turn(&mut self, queues: &Queues, number: usize, flow: FlowId) {
         let group = &self.groups[number];
-        // The flows behind will be needed soon: first their queues, later the packets at their heads.
+        // Prefetches the next flows: first their queues, later their head packets.
         if let Some(&later) = group.ring.get(6) {
             queues.prefetch_flow(later);
             self.flows.prefetch(later);
@@ -372,14 +371,14 @@ impl Gmr3 {
         self.turn = Some(number);
         let (_, share) = group_of(queues.weight(flow));
         let state = self.flows.at(flow);
-        // Below 0 only where L was forgotten since, as all was empty.
+        // The sum is negative only if L was reset since, because everything was empty.
         state.balance = (state.balance + self.largest * share).max(0.0);
         if self.resources > 1 {
             self.turns.begin(self.now);
         }
     }
 
-    /// Ends the turn of the flow in front of a group, or passes it over. It goes to a tail, or leaves.
+    /// Ends the turn of the group's front flow, or skips it. The flow goes to a tail, or leaves.
     #[inline]
     fn end_turn(&mut self, queues: &Queues, number: usize, flow: FlowId) {
         self.turn = None;
@@ -427,7 +426,7 @@ impl Policy for Gmr3 {
             };
             let flow = *self.groups[number].ring.front()?;
             if queues.is_empty(flow) {
-                // Its turn is spent all the same: a round is worth what it is worth.
+                // Its turn is spent nevertheless, because a round is always worth the same.
                 self.now = self.groups[number].next;
                 self.end_turn(queues, number, flow);
                 continue;
@@ -469,7 +468,7 @@ impl Policy for Gmr3 {
             return;
         };
         let group = &mut self.groups[from];
-        // Who has the turn goes to the right ring at its end.
+        // If the flow has the turn, it moves to the right ring at the turn's end.
         if group_of(queues.weight(flow)).0 == from || (self.turn == Some(from) && group.ring.front() == Some(&flow)) {
             return;
         }
@@ -487,7 +486,7 @@ impl Policy for Gmr3 {
     }
 
     fn forget(&mut self, flow: FlowId) {
-        // Its place in a ring is still there.
+        // The flow stays in its ring for now.
         if self.flows.peek(flow).is_some() {
             let state = self.flows.at(flow);
             state.balance = 0.0;

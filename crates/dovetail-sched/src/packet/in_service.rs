@@ -1,28 +1,26 @@
 //! The packets that have been released and have not left the pipeline.
 //!
-//! Several policies give a newly backlogged flow a tag from "the largest tag among packets in service": DRFQ's
-//! `V(t, j)`, ATFQ's eq. 1. This keeps that maximum for `K` kinds of tag at once. Packets are numbered as they are
-//! released, and the number travels as the ticket; for each kind a queue of candidates with falling tags is kept, the
-//! front being the maximum, so that a release and a finish cost O(K) amortised. Packets that finish out of order are
-//! marked, and leave when all before them have.
+//! Several policies give a newly backlogged flow a tag from "the largest tag among packets in service": DRFQ's `V(t, j)`,
+//! ATFQ's eq. 1. This type tracks that maximum for `K` kinds of tag at once. Packets are numbered as they are released, and the
+//! number is the ticket; for each kind there is a queue of candidates with falling tags, the front being the maximum, so that a
+//! release and a finish cost O(K) amortised. Packets that finish out of order are marked, and leave when all before them have.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-/// Packets in service with their tags.
+/// Packets in service, with their tags.
 #[derive(Debug)]
 pub struct InService {
-    // One a packet from `first` on: whether it is still in service.
+    // One per packet from `first` on: whether it is still in service.
     running: VecDeque<bool>,
     first: u64,
     kinds: Vec<VecDeque<(u64, f64)>>,
 }
 
-/// An environment that never tells of finished packets must not make this grow for ever: beyond so many the oldest
-/// counts as finished.
+/// A bound for environments that never report finished packets: beyond this many, the oldest counts as finished.
 const MOST: usize = 1 << 16;
 
 impl InService {
-    /// None in service; `kinds` tags a packet.
+    /// An empty set; `kinds` tags per packet.
     #[must_use]
     pub fn new(kinds: usize) -> Self {
         Self { running: VecDeque::new(), first: 0, kinds: (0..kinds).map(|_| VecDeque::new()).collect() }
@@ -35,7 +33,7 @@ impl InService {
         self.running.is_empty()
     }
 
-    /// A packet is released with these tags, one a kind; the answer is its ticket.
+    /// Records a released packet with these tags, one per kind; returns its ticket.
     #[inline]
     pub fn release(&mut self, tags: impl IntoIterator<Item = f64>) -> u64 {
         if self.running.len() >= MOST {
@@ -52,12 +50,12 @@ impl InService {
         number
     }
 
-    /// The packet with this ticket is through.
+    /// Records that the packet with this ticket has finished.
     #[inline]
     pub fn finish(&mut self, ticket: u64) {
         let Some(at) = ticket.checked_sub(self.first) else { return };
         if at > 0 {
-            // The first of all is still there, so that none leaves.
+            // The oldest packet is still in service, so none leaves.
             if let Some(running) = usize::try_from(at).ok().and_then(|at| self.running.get_mut(at)) {
                 *running = false;
             }

@@ -1,31 +1,31 @@
 //! `las`: least attained service first.
 //!
 //! Kleinrock's *foreground–background* (Queueing Systems, vol. 2, 1976); for packets, Rai, Biersack and Urvoy-Keller,
-//! *Size-based scheduling to improve the performance of short TCP flows*, IEEE Network 19(1), 2005. `A_i` is what flow `i`
-//! has been sent, in bytes, since it began, and `w_i` its weight:
+//! *Size-based scheduling to improve the performance of short TCP flows*, IEEE Network 19(1), 2005. `A_i` is the number of
+//! bytes of flow `i` sent since it began, and `w_i` its weight:
 //!
 //! ```text
 //! serve the backlogged flow with the least A_i / w_i;   A_i <- A_i + len(sent)
 //! ```
 //!
-//! A new flow goes before all others until it has had as much as they have, so short flows never wait for long ones,
-//! and no sizes need be known. It is strict: while new flows fill the link, the flow that has had most gets nothing.
-//! The published rule has no weights, and is the one with weights of 1.
+//! A new flow goes before all others until it has had as much service as they have, so short flows never wait for long ones,
+//! and no sizes need be known. It is strict: while new flows fill the link, the flow that has had most gets nothing. The
+//! published rule has no weights, and is the case in which all are 1.
 //!
-//! Flows with equal service go in the order in which they reached it, by arrival at an empty queue or by being served.
-//! A flow with nothing queued whose next packet arrives later than `timeout` after its last counts as new, as in
+//! Flows with equal service go in the order in which they reached it, by arrival at an empty queue or by being served. A flow
+//! with nothing queued whose next packet arrives later than `timeout` after its last counts as new, as in
 //! [`drr-sff`](super::drr_sff).
 //!
-//! **A full buffer** pushes out the youngest packet of the flow that would be served last, counting the arriving packet
-//! (Rai: the packet of lowest priority goes); the arriving packet is refused if that is its own flow. The rule is part
-//! of the policy, whatever drop policy the limits specify.
+//! **A full buffer** evicts the youngest packet of the flow that would be served last, counting the arriving packet (Rai: the
+//! packet of lowest priority goes); the arriving packet is refused if that is its own flow. The rule is part of the policy,
+//! whatever drop policy the limits specify.
 //!
 //! O(log n) per packet: a heap by `A_i / w_i`, and if the buffer is bounded another in the opposite order.
 //!
 //! # Worked example
 //!
-//! Flow 0 has been sent 2000 bytes when flow 1 arrives with three packets of 1000: those go until both have had 2000,
-//! then flow 0, which reached 2000 before flow 1 did.
+//! 2000 bytes of flow 0 have been sent when flow 1 arrives with three packets of 1000: those go until both have had 2000, then
+//! flow 0, which reached 2000 before flow 1 did.
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -53,7 +53,7 @@ use crate::{
     flow::per_weight,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "las",
     summary: "least attained service first, strictly",
@@ -77,7 +77,7 @@ pub const ENTRY: Entry = Entry {
 pub struct Las {
     ages: Ages,
     waiting: IndexedHeap<FlowId, Attained>,
-    // The same the other way round; kept only where the buffer has a bound.
+    // The opposite order; kept only if the buffer is bounded.
     last: Option<IndexedHeap<FlowId, MostFirst>>,
     next_order: u32,
 }
@@ -119,7 +119,7 @@ impl HeapKey for MostFirst {
 }
 
 impl Las {
-    /// A flow that was silent for `timeout` is new. `bounded`: whether all flows together may fill a buffer.
+    /// A flow that was silent for `timeout` is new. `bounded`: whether there is a limit on all flows together.
     #[must_use]
     pub fn new(timeout: Nanos, bounded: bool) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Las {
         }
     }
 
-    /// Numbers the waiting flows from 0 on, in the same order. O(n log n), once in 2^32 changes.
+    /// Renumbers the queued flows from 0 in the same order. O(n log n), once in 2^32 changes.
     #[cold]
     fn renumber(&mut self) {
         let mut flows: Vec<(FlowId, Attained)> = self.waiting.iter().collect();
@@ -198,7 +198,7 @@ impl Policy for Las {
     fn victim(&self, queues: &Queues, arriving: &Packet, now: Nanos) -> Option<FlowId> {
         let (flow, MostFirst(most)) = self.last.as_ref()?.peek()?;
         let bytes = self.ages.before_arrival(queues, arriving.flow, now);
-        // A flow that comes now to what the last has had comes behind it.
+        // A flow that now reaches the last flow's service goes behind it.
         let is_last = queues.is_empty(arriving.flow) && bytes as f64 / queues.weight(arriving.flow) >= most.normalised;
         (!is_last).then_some(flow)
     }

@@ -1,5 +1,5 @@
-//! The packet policies, one file each. Every file opens with the mathematics and its source, and ends with a tested
-//! worked example.
+//! The packet policies, one file each. Every file opens with the mathematics and its source, and ends with a tested worked
+//! example.
 
 pub mod atfq;
 pub mod cbcs;

@@ -1,39 +1,39 @@
 //! `mr3`: multi-resource round robin.
 //!
-//! Wang, Li and Liang, *Multi-resource round robin: a low complexity packet scheduler with dominant resource fairness*,
-//! ICNP 2013: elastic round robin (Kanhere, Sethu and Parekh, 2002) on the time that packets take on their dominant
-//! resource, and a limit on flows that run ahead in the pipeline.
+//! Wang, Li and Liang, *Multi-resource round robin: a low complexity packet scheduler with dominant resource fairness*, ICNP
+//! 2013: elastic round robin (Kanhere, Sethu and Parekh, 2002) on the time that packets take on their dominant resource, and a
+//! limit on flows that run ahead in the pipeline.
 //!
-//! Backlogged flows take turns; a round gives one to each. A flow may overshoot its allowance, by `E_i(r)` in round
-//! `r`; its allowance in the next round is what makes all equal to the flow that overshot most:
+//! Backlogged flows take turns; a round gives one to each. A flow may overshoot its allowance, by `E_i(r)` in round `r`; its
+//! allowance in the next round makes up the difference to the flow that overshot most:
 //!
 //! ```text
 //! B = max_k E_k(r-1) - E_i(r-1);   while backlogged and B >= 0:  send p,  B <- B - max_j s_j(p) / w_i;   E_i(r) = max(0, -B)
 //! ```
 //!
-//! So each turn sends at least one packet, and a packet's cost need not be known before it is sent. A flow that empties
-//! leaves the round with `E_i = 0`; its overshoot still counts in the maximum, as in elastic round robin. A new flow
-//! joins at the tail and waits for the next round.
+//! So each turn sends at least one packet, and a packet's cost need not be known before it is sent. A flow that empties leaves
+//! the round with `E_i = 0`; its overshoot still counts in the maximum, as in elastic round robin. A new flow joins at the tail
+//! and waits for the next round.
 //!
-//! *Progress control.* With buffers between the resources, flows that are light on the first one would be released far
-//! ahead of their work on the last, and a newly backlogged flow would wait behind them. A flow's turn in round `r`
-//! begins only when its packets of earlier rounds have all started on the last resource; until then everything waits
-//! (`dequeue` answers `None`). One resource needs no such limit. With three or more, a single flow leaves the first
-//! idle while its packet crosses those between.
+//! *Progress control.* With buffers between the resources, flows that are light on the first one would be released far ahead of
+//! their work on the last, and a newly backlogged flow would wait behind them. A flow's turn in round `r` begins only when its
+//! packets of earlier rounds have all started on the last resource; until then everything waits (`dequeue` returns `None`). One
+//! resource needs no such limit. With three or more, a single flow leaves the first idle while its packet crosses those
+//! between.
 //!
 //! # Bounds
 //!
-//! Let `l_i` be the flow's largest dominant time over its weight and `l` the largest `l_i`. Cumulated and normalised,
-//! flow `i` has been sent `P(r) + E_i(r)` after its turn `r`, `P` being the sum of the rounds' maxima, the same for all;
-//! and `0 <= E_i <= l_i`. Of two flows that stay backlogged the first in the ring is ahead by `-l_k` to `l + l_i`, so
-//! over every interval what is *released* of them differs by at most
+//! Let `l_i` be the flow's largest dominant time over its weight and `l` the largest `l_i`. The cumulative normalised service
+//! of flow `i` after its turn `r` is `P(r) + E_i(r)`, `P` being the sum of the rounds' maxima, the same for all; and
+//! `0 <= E_i <= l_i`. Of two flows that stay backlogged the first in the ring is ahead by `-l_k` to `l + l_i`, so over every
+//! interval the service *released* differs by at most
 //!
 //! ```text
 //! |T_i/w_i - T_k/w_k| <= l + l_i + l_k <= 3 l
 //! ```
 //!
-//! as in elastic round robin. Progress control carries that over to what is *processed* in a pipeline with unbounded
-//! buffers, for flows that keep their dominant resource: what is done of `i` in its turn `r` or after lies between
+//! as in elastic round robin. Progress control extends that to what is *processed* in a pipeline with unbounded buffers, for
+//! flows that keep their dominant resource: the processed service of `i` during or after its turn `r` lies between
 //! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
 //! derivation and not the paper's theorem.
 //!
@@ -78,7 +78,7 @@ use crate::{
     flow::{FlowMap, per_weight},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "mr3",
     summary: "elastic round robin on dominant processing time",
@@ -95,7 +95,7 @@ struct State {
     overshoot: f64,
     // Released packets that have not started on the last resource.
     ahead: u32,
-    // Whether the flow is in the ring. It may be so without a packet: see `evicted`.
+    // Whether the flow is in the ring. It may be there without a packet: see `evicted`.
     listed: bool,
 }
 
@@ -103,20 +103,20 @@ struct State {
 #[derive(Debug)]
 pub struct Mr3 {
     resources: usize,
-    // Whose turn it is stands in front; those who joined in this round are behind the first `left`.
+    // The flow whose turn it is is in front; those that joined in this round are behind the first `left`.
     ring: VecDeque<FlowId>,
-    // Flows whose turn in this round has not ended.
+    // The number of flows whose turn in this round has not ended.
     left: usize,
     in_turn: bool,
     balance: f64,
-    // Largest overshoot of the round before and, so far, of this one.
+    // Largest overshoot of the previous round and, so far, of this one.
     allowed: f64,
     largest: f64,
     flows: FlowMap<State>,
 }
 
 impl Mr3 {
-    /// Over `resources` resources.
+    /// For `resources` resources.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Mr3 {
         }
     }
 
-    /// Begins the turn of `flow`, in front, unless progress control holds it; whether it did.
+    /// Begins the turn of `flow`, which is in front, unless progress control holds it back; returns whether it began.
     #[inline]
     fn begin_turn(&mut self, queues: &Queues, flow: FlowId) -> bool {
         if self.left == 0 {
@@ -145,7 +145,7 @@ impl Mr3 {
         }
         self.balance = self.allowed - state.overshoot;
         self.in_turn = true;
-        // The flows behind will be needed soon: first their queues, later the packets at their heads.
+        // Prefetches the next flows: first their queues, later their head packets.
         if let Some(&later) = self.ring.get(6) {
             queues.prefetch_flow(later);
             self.flows.prefetch(later);
@@ -156,7 +156,7 @@ impl Mr3 {
         true
     }
 
-    /// Ends the turn of `flow`, in front, which goes to the tail or leaves.
+    /// Ends the turn of `flow`, which is in front and goes to the tail or leaves.
     #[inline]
     fn end_turn(&mut self, flow: FlowId, leaves: bool) {
         let overshoot = (-self.balance).max(0.0);
@@ -239,7 +239,7 @@ impl Policy for Mr3 {
     }
 
     fn forget(&mut self, flow: FlowId) {
-        // Its place in the ring and its packets in the pipeline are still there.
+        // Its place in the ring and its packets in the pipeline remain.
         if self.flows.peek(flow).is_some() {
             self.flows.at(flow).overshoot = 0.0;
         }

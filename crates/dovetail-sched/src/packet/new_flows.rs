@@ -1,36 +1,37 @@
-//! New flows as one flow: what start tags lack against floods of one-packet flows.
+//! New flows as one flow: protection against floods of one-packet flows.
 //!
-//! Where packets go in order of start tags, a flow that is new starts at the virtual time `V`. While new flows come as fast as
-//! they are served, `V` stands still, and an established flow, whose next packet starts at the end of its last, waits for as
-//! long as they come (`docs/flood.md`). With `new-flows=shared` the first packets of all new flows are served as if they were
-//! one flow's: they stand in one line, and its head bears the tags that the line's recursion gives it,
+//! If packets go in order of start tags, a new flow starts at the virtual time `V`. While new flows arrive as fast as they are
+//! served, `V` stands still, and an established flow, whose next packet starts at the end of its last, waits for as long as
+//! they arrive (`docs/flood.md`). With `new-flows=shared` the first packets of all new flows are served as if they were one
+//! flow's: they wait in one line, and its head has the tags that the line's recursion gives it,
 //!
 //! ```text
 //! S_g(k) = max(V, F_g(k-1))        F_g(k) = S_g(k) + L_k / w
 //! ```
 //!
 //! `V` being that of the moment at which the line began to wait, and `w` the weight of the flow whose packet it is. A flow is
-//! new until its first packet is released, or from when the environment has [forgotten](crate::Policy::forget) it. With its
-//! first packet it is established: its next one starts at that packet's finish tag, as ever, and no earlier than `V`.
+//! new until its first packet is released, and again once the environment has [forgotten](crate::Policy::forget) it. With its
+//! first packet it is established: its next one starts at that packet's finish tag, as usual, and no earlier than `V`.
 //!
 //! # Argument
 //!
-//! To the policy there are the established flows and one flow more, the line. All have tags by the policy's own recursion, so
-//! its theorems hold for them as they are, whatever flows are in the line: over any interval in which the established flows `i` and
+//! The policy sees the established flows and one more flow, the line. All have tags by the policy's own recursion, so its
+//! theorems apply to them unchanged, whatever flows are in the line: over any interval in which the established flows `i` and
 //! `j` stay backlogged, `|W_i/w_i - W_j/w_j|` is bounded as published, and so is `W_g/w_g - W_i/w_i`, `W_g/w_g` being the sum
-//! of `L/w` over the new flows that were served. However many come, they take no more from `i` than one backlogged flow does. The
-//! steps at which the line becomes a flow of its own make no difference to `i`: a flow that has left the line starts at a tag
-//! that is not below `V`, as a flow does that becomes backlogged then. What an attacker gains is the number of flows that it
-//! establishes, and each has to go through the line.
+//! of `L/w` over the new flows that were served. However many arrive, they take no more from `i` than one backlogged flow does.
+//! When a flow leaves the line and becomes a flow of its own, nothing changes for `i`: it starts at a tag that is not below
+//! `V`, like any flow that becomes backlogged then. An attacker gains the number of flows that it establishes, and each has to
+//! go through the line.
 //!
-//! The price is delay for flows that are new during a flood: their first packet waits for the line. So it is only charged there.
+//! The price is delay for flows that are new during a flood, since their first packet waits for the line. Without a flood there
+//! is none.
 //!
-//! A line that is served as one flow holds what the buffer lets it. With tail drop it would fill the buffer and all others would
-//! lose with it, so the policy has a rule: the flow with most bytes waiting loses its youngest packet, and the line counts as one
-//! flow.
+//! A line that is served as one flow holds what the buffer lets it. With tail drop it would fill the buffer and all others
+//! would lose packets too, so the policy has a rule: the flow with most bytes queued loses its youngest packet, and the line
+//! counts as one flow.
 //!
-//! O(1) amortised per packet, and O(log n) where a buffer is shared. Packets that are evicted leave a gap in the line; gaps are
-//! closed as soon as they are more than half of it, so it has at most two places for each flow that waits in it.
+//! O(1) amortised per packet, and O(log n) if a buffer is shared. Evicted packets leave a gap in the line; gaps are closed as
+//! soon as they are more than half of it, so it has at most two places for each flow that waits in it.
 
 use alloc::collections::VecDeque;
 
@@ -48,7 +49,7 @@ pub(crate) const NEW_FLOWS: Knob = Knob {
     retunable: false,
 };
 
-/// Whether the first packets of new flows share one flow's part.
+/// Whether the first packets of new flows share the service of one flow.
 pub(crate) fn are_shared(knobs: &Knobs<'_>) -> Result<bool, PolicyError> {
     match knobs.text(NEW_FLOWS.key) {
         "each" => Ok(false),
@@ -57,17 +58,17 @@ pub(crate) fn are_shared(knobs: &Knobs<'_>) -> Result<bool, PolicyError> {
     }
 }
 
-/// Who has not been served yet, in order of arrival.
+/// The flows that have not been served yet, in order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct NewFlows {
-    /// Flows and the tickets that they wait under; a ticket that is not the flow's is a gap.
+    /// Flows and the tickets that they wait under; a ticket that does not match its flow's is a gap.
     line: VecDeque<(FlowId, u64)>,
     gaps: usize,
     tickets: u64,
     flows: FlowMap<Standing>,
     /// Bytes of the flows in the line.
     bytes: u64,
-    /// Established flows by bytes waiting, the longest first; kept where a buffer is shared.
+    /// Established flows by bytes queued, the longest first; kept if a buffer is shared.
     lengths: FlowHeap,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct NewFlows {
 enum Standing {
     #[default]
     New,
-    /// With this ticket.
+    /// In the line under this ticket.
     InLine(u64),
     Established,
 }
@@ -87,7 +88,7 @@ impl NewFlows {
         matches!(self.flows.peek(flow), Some(Standing::InLine(_)))
     }
 
-    /// A packet of `flow` came. Whether the flow is in the line now, and was not before.
+    /// Records an arrival of `flow`. Returns whether the flow has just joined the line.
     pub(crate) fn enqueued(&mut self, queues: &Queues, flow: FlowId) -> bool {
         let bytes = queues.tail(flow).map_or(0, |tail| u64::from(tail.bytes()));
         match *self.flows.at(flow) {
@@ -109,13 +110,13 @@ impl NewFlows {
         }
     }
 
-    /// The first in line.
+    /// The first flow in the line.
     pub(crate) fn first(&self) -> Option<FlowId> {
-        // Gaps at the head are closed when they come about.
+        // Gaps at the head are closed immediately.
         self.line.front().map(|&(flow, _)| flow)
     }
 
-    /// The packet was taken from its queue. The first in line is established by it.
+    /// Records that the packet was taken from its queue. A flow in the line is established by it.
     pub(crate) fn released(&mut self, queues: &Queues, packet: &Packet) {
         if self.has(packet.flow) {
             self.bytes -= u64::from(packet.bytes);
@@ -125,7 +126,7 @@ impl NewFlows {
         }
     }
 
-    /// The flow, which is in the line, is one like any from now on.
+    /// Makes a flow that is in the line an established one.
     pub(crate) fn establish(&mut self, queues: &Queues, flow: FlowId) {
         self.bytes -= queues.flow_backlog(flow).bytes;
         *self.flows.at(flow) = Standing::Established;
@@ -134,7 +135,7 @@ impl NewFlows {
         self.measure(queues, flow);
     }
 
-    /// A waiting packet was lost; a flow that has none left leaves the line.
+    /// Records that a queued packet was lost; a flow with none left leaves the line.
     pub(crate) fn evicted(&mut self, queues: &Queues, lost: &Packet) {
         let flow = lost.flow;
         if !self.has(flow) {
@@ -148,13 +149,13 @@ impl NewFlows {
         }
     }
 
-    /// The flow's id will name another.
+    /// Forgets the flow; its id will be reused.
     pub(crate) fn forget(&mut self, flow: FlowId) {
         self.flows.reset(flow);
         self.lengths.remove(flow);
     }
 
-    /// Who loses the youngest packet when `arriving` finds the buffer full; `None` refuses it.
+    /// The flow that loses its youngest packet when `arriving` finds the buffer full; `None` refuses it.
     pub(crate) fn victim(&self, arriving: &Packet) -> Option<FlowId> {
         let longest = self.lengths.peek().map(|(flow, key)| (flow, LONGEST - key));
         match longest {
@@ -178,7 +179,7 @@ impl NewFlows {
         }
     }
 
-    /// Takes gaps out: those at the head, and all where they are more than half of the line.
+    /// Removes gaps: those at the head, and all if they are more than half of the line.
     fn close(&mut self) {
         let Self { line, gaps, flows, .. } = self;
         let is = |&(flow, ticket): &(FlowId, u64)| flows.peek(flow) == Some(&Standing::InLine(ticket));
@@ -193,7 +194,7 @@ impl NewFlows {
     }
 }
 
-/// Whole and beyond any queue's bytes: the longest has the least difference to it.
+/// An integer above any queue's bytes: the longest queue has the least difference to it.
 const LONGEST: f64 = (1u64 << 53) as f64;
 
 #[cfg(test)]
@@ -236,7 +237,7 @@ mod tests {
             assert!(new_flows.line.len() <= 2 * (new_flows.line.len() - new_flows.gaps), "{new_flows:?}");
         }
         assert_eq!(new_flows.bytes, 2_000);
-        // Who comes again stands at the end, once.
+        // A flow that arrives again is at the end, once.
         push_into(&mut queues, 3);
         assert!(new_flows.enqueued(&queues, FlowId(3)));
         let mut order = Vec::new();
@@ -247,7 +248,7 @@ mod tests {
         }
         assert_eq!(order, [7, 17, 27, 37, 47, 57, 67, 77, 87, 97, 3]);
         assert_eq!(new_flows.bytes, 0);
-        // One is left of each that had two; those are established now, and as long as each other.
+        // One packet is left of each flow that had two; those are established now, and equally long.
         assert!(new_flows.victim(&packet(500)).is_some());
         new_flows.forget(FlowId(7));
         queues.pop(FlowId(7));

@@ -9,18 +9,17 @@
 //! gap(p, q) = max(0, max over n = 2..m of  L(p,2) + … + L(p,n)  -  L(q,1) - … - L(q,n-1))
 //! ```
 //!
-//! The *active time* of a flow is the time at which its packets would be finished if it had the box to itself and
-//! always had a packet ready (their definition 1 and eqs. 2–5). Let `F(k)` be that of its packet `k`. Counted back from
-//! the end, packet `p` leaves resource `n` at `F(p) - L(p,n+1) - … - L(p,m)`, and `q` enters it at
-//! `F(q) - L(q,n) - … - L(q,m)`; `q` goes as early as it can, so at least one resource passes from `p` to `q` without
-//! idling, and
+//! The *active time* of a flow is the time at which its packets would be finished if it had the box to itself and always had a
+//! packet ready (their definition 1 and eqs. 2–5). Let `F(k)` be that of its packet `k`. Counted back from the end, packet `p`
+//! leaves resource `n` at `F(p) - L(p,n+1) - … - L(p,m)`, and `q` enters it at `F(q) - L(q,n) - … - L(q,m)`; `q` enters as
+//! early as it can, so at least one resource passes from `p` to `q` without idling, and
 //!
 //! ```text
 //! F(q) - F(p) = max over n = 1..m of  L(q,n) + … + L(q,m)  -  L(p,n+1) - … - L(p,m)
 //! ```
 //!
-//! which is `L(p,1) + gap(p,q) + ΣL(q) - ΣL(p)`, eqs. 2–5 put together, and never under `L(q,m)`. For two resources it
-//! is `L(q,2) + max(0, L(q,1) - L(p,2))`. The first packet takes `ΣL(q)`.
+//! which is `L(p,1) + gap(p,q) + ΣL(q) - ΣL(p)`, eqs. 2–5 combined, and never less than `L(q,m)`. For two resources it is
+//! `L(q,2) + max(0, L(q,1) - L(p,2))`. The first packet takes `ΣL(q)`.
 //!
 //! # Worked example
 //!
@@ -38,7 +37,7 @@
 
 use crate::{Demand, Nanos};
 
-/// How long the first resource rests between packets that take `before` and `after`, one time a resource. Sums saturate.
+/// How long the first resource idles between packets that take `before` and `after`, one time per resource. Sums saturate.
 #[inline]
 #[must_use]
 pub fn gap(before: &[Nanos], after: &[Nanos]) -> Nanos {
@@ -52,12 +51,12 @@ pub fn gap(before: &[Nanos], after: &[Nanos]) -> Nanos {
     most
 }
 
-/// How much later than its predecessor `before` a packet `next` is through when their flow is alone and backlogged; for
-/// the first packet (`None`), its time through the idle pipeline. Times are one a resource; sums saturate.
+/// How much later than its predecessor `before` a packet `next` finishes if their flow is alone and backlogged; for the first
+/// packet (`None`), its time through the idle pipeline. One time per resource; sums saturate.
 #[inline]
 #[must_use]
 pub fn active_increment(before: Option<&[Nanos]>, next: &[Nanos]) -> Nanos {
-    // The same over one resource and over two, of which most pipelines are.
+    // The same over one or two resources, the most common cases.
     if let &[only] = next {
         return only;
     }
@@ -75,7 +74,7 @@ pub fn active_increment(before: Option<&[Nanos]>, next: &[Nanos]) -> Nanos {
     most
 }
 
-/// A flow's active time, packet by packet.
+/// A flow's active time, accumulated packet by packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ActiveTime {
     through: Nanos,
@@ -83,7 +82,7 @@ pub struct ActiveTime {
 }
 
 impl ActiveTime {
-    /// Counts the flow's next packet, in order of service; the active time that the flow has received with it.
+    /// Adds the flow's next packet, in order of service; returns the flow's active time including it.
     #[inline]
     pub fn add(&mut self, packet: &Demand) -> Nanos {
         self.through += active_increment(self.last.as_ref().map(Demand::times), packet.times());
@@ -91,7 +90,7 @@ impl ActiveTime {
         self.through
     }
 
-    /// The active time received so far.
+    /// The active time so far.
     #[inline]
     #[must_use]
     pub fn get(&self) -> Nanos {

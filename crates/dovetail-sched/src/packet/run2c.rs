@@ -5,11 +5,10 @@
 //! `threshold` bytes of its flow arrived before it, and the *low* queue otherwise. The low queue is served only while
 //! the high one is empty.
 //!
-//! The paper reads a packet's position in its flow from the TCP sequence number and keeps no state; here the bytes of
-//! every flow are counted as they arrive, and a flow with nothing queued whose next packet arrives later than `timeout`
-//! after its last counts as new. While it has packets queued it does not: a packet in the high queue would overtake
-//! those in the low one. So a flow's packets stay in order: all those in the high queue arrived before all those in the
-//! low.
+//! The paper reads a packet's position in its flow from the TCP sequence number and keeps no state; here the bytes of every
+//! flow are counted as they arrive, and a flow with nothing queued whose next packet arrives later than `timeout` after its
+//! last counts as new. A flow with packets queued never does: a packet in the high queue would overtake those in the low one.
+//! So a flow's packets stay in order: all those in the high queue arrived before all those in the low.
 //!
 //! Neither queue distinguishes flows: a flow that sends more gets more, weights have no effect, and while new flows
 //! fill the link the low queue is not served.
@@ -47,7 +46,7 @@ use crate::{
     entry::{Entry, Knob, Knobs, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "run2c",
     summary: "the first bytes of every flow strictly first, in order of arrival",
@@ -81,13 +80,13 @@ impl Settings {
     }
 }
 
-/// Two lines, one strictly before the other.
+/// Two queues, one strictly before the other.
 #[derive(Debug)]
 pub struct Run2c {
     threshold_bytes: u64,
     ages: Ages,
-    // Whose packet is next, a flow for every packet that waits. Only the youngest of the low line is ever evicted, which
-    // is its flow's youngest too, so that the flow's head is always the packet meant.
+    // The flow of each queued packet, in order. Only the youngest of the low queue is ever evicted, which is its flow's
+    // youngest too, so that the flow's head is always the packet meant.
     high: VecDeque<FlowId>,
     low: VecDeque<FlowId>,
 }

@@ -1,19 +1,19 @@
 //! `scfq`: self-clocked fair queueing.
 //!
-//! Golestani, *A self-clocked fair queueing scheme for broadband applications*, INFOCOM 1994. Instead of simulating a
-//! fluid, virtual time is the finish tag of the packet in service, and the smallest finish tag goes first:
+//! Golestani, *A self-clocked fair queueing scheme for broadband applications*, INFOCOM 1994. Instead of simulating a fluid,
+//! virtual time is the finish tag of the packet in service, and the smallest finish tag goes first:
 //!
 //! ```text
 //! F_k = max(V(a_k), F_{k-1}) + L_k / w_i        V(t) = F of the packet in service at t
 //! ```
 //!
-//! Over any interval in which `i` and `j` stay backlogged, `|W_i/w_i - W_j/w_j| <= L_i/w_i + L_j/w_j`, `W` being the
-//! work of the packets served and `L_i` the flow's largest. The price is delay: a packet that meets `n` other flows may
-//! have to wait for a packet of each, whatever its weight, where `wfq` makes it wait for one.
+//! Over any interval in which `i` and `j` stay backlogged, `|W_i/w_i - W_j/w_j| <= L_i/w_i + L_j/w_j`, `W` being the work of
+//! the packets served and `L_i` the flow's largest. The price is delay: a packet that arrives beside `n` other flows may have
+//! to wait for a packet of each, whatever its weight, where `wfq` makes it wait for one.
 //!
-//! The server's idle periods need no tracking: when nothing is queued, the packet sent last has the largest tag of all,
-//! so the next to arrive starts level with every other flow, as after Golestani's reset to 0. *Work* is a packet's time
-//! on one resource (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
+//! The server's idle periods need no tracking: when nothing is queued, the packet sent last has the largest tag of all, so the
+//! next to arrive starts level with every other flow, as after Golestani's reset to 0. *Work* is a packet's time on one
+//! resource (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
 //!
 //! # Worked example
 //!
@@ -43,7 +43,7 @@ use crate::{
     entry::{Entry, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "scfq",
     summary: "self-clocked fair queueing: virtual time is the finish tag in service",
@@ -60,7 +60,7 @@ pub const ENTRY: Entry = Entry {
 /// Self-clocked fair queueing.
 pub type Scfq = SelfClocked<FinishTag>;
 
-/// Least finish tag first, and the finish tag in service as the clock.
+/// Least finish tag first, with the finish tag in service as the clock.
 #[derive(Debug)]
 pub struct FinishTag;
 

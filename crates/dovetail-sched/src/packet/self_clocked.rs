@@ -1,5 +1,5 @@
-//! Fair queueing that reads its virtual time off the packet in service: the mechanism of [`scfq`](super::scfq) and
-//! [`sfq`](super::sfq), which differ only in the tag they read.
+//! Fair queueing that takes its virtual time from the packet in service: the mechanism of [`scfq`](super::scfq) and
+//! [`sfq`](super::sfq), which differ only in the tag that they use.
 //!
 //! Both give packet `k` of flow `i`, of `L` work, arriving at `a`, a start and a finish tag,
 //!
@@ -7,12 +7,12 @@
 //! S_k = max(V(a), F_{k-1})        F_k = S_k + L / w_i
 //! ```
 //!
-//! serve the smallest tag of one kind, and take as `V` that tag of the packet in service. Here only the head-of-line
-//! packet of a flow has tags: a packet that arrives while its predecessor is queued or in service finds
-//! `V(a) <= F_{k-1}`, because the smallest tag is served first, so that `S_k = F_{k-1}` whatever `V(a)` was.
+//! serve the smallest tag of one kind, and take as `V` that tag of the packet in service. Here only the head-of-line packet of
+//! a flow has tags: a packet that arrives while its predecessor is queued or in service finds `V(a) <= F_{k-1}`, because the
+//! smallest tag is served first, so that `S_k = F_{k-1}` whatever `V(a)` was.
 //!
-//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight keeps the work
-//! that the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
+//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight preserves the work that
+//! the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
 
 use core::{fmt, marker::PhantomData};
 
@@ -26,7 +26,7 @@ use crate::{
     flow::{FlowMap, per_weight},
 };
 
-/// Which tag orders packets and is the clock.
+/// The tag that orders packets and serves as the clock.
 pub trait TagClock: fmt::Debug + Send {
     /// The policy's name.
     const NAME: &'static str;
@@ -34,19 +34,19 @@ pub trait TagClock: fmt::Debug + Send {
     /// The tag.
     fn tag(start: f64, finish: f64) -> f64;
 
-    /// Whether tags can lie ahead of the clock when nothing waits, so that only the end of service ends a busy period.
+    /// Whether tags can be ahead of the clock when nothing is queued, so that only the end of service ends a busy period.
     const RUNS_BEHIND: bool;
 
-    /// Whether the policy has the knob `new_flows`.
+    /// Whether the policy has the knob `new-flows`.
     const TAKES_NEW_FLOWS: bool;
 }
 
-/// Self-clocked fair queueing by the tag that `C` names.
+/// Self-clocked fair queueing by the tag that `C` selects.
 #[derive(Debug)]
 pub struct SelfClocked<C> {
     resource: usize,
     virtual_time: f64,
-    // Tags of an earlier busy period are void.
+    // The current busy period; tags of earlier ones are void.
     period: u64,
     in_service: u64,
     flows: FlowMap<Flow>,
@@ -55,7 +55,7 @@ pub struct SelfClocked<C> {
     clock: PhantomData<C>,
 }
 
-/// The line of new flows, and its tags: to the clock it is a flow.
+/// The line of new flows and its tags; to the clock it is one flow.
 #[derive(Debug, Default)]
 struct Shared {
     line: NewFlows,
@@ -64,13 +64,13 @@ struct Shared {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
-    // Start tag of the head packet; of a flow with none waiting, the finish tag of its last.
+    // Start tag of the head packet; for a flow with none queued, the finish tag of its last.
     start: f64,
     period: u64,
 }
 
 impl Flow {
-    /// The tags of a flow that begins to wait.
+    /// The tags of a flow that becomes backlogged.
     #[inline]
     fn begun(self, period: u64, virtual_time: f64) -> Self {
         let start = if self.period == period { self.start.max(virtual_time) } else { virtual_time };
@@ -79,7 +79,7 @@ impl Flow {
 }
 
 impl<C: TagClock> SelfClocked<C> {
-    /// Orders by work on `resource`, counted from 0 and below the pipeline's length.
+    /// Orders by work on `resource`, numbered from 0 and less than the pipeline's length.
     #[must_use]
     pub fn new(resource: usize) -> Self {
         Self {
@@ -94,13 +94,13 @@ impl<C: TagClock> SelfClocked<C> {
         }
     }
 
-    /// The same, where the first packets of new flows are all one flow's.
+    /// Makes the first packets of all new flows share the tags of a single flow.
     #[must_use]
     pub fn sharing_new_flows(self) -> Self {
         Self { shared: Some(Shared::default()), ..self }
     }
 
-    /// Whether a packet of `flow` is to wait in the line of new flows.
+    /// Adds `flow` to the line if it is new; returns whether its packet waits in the line.
     fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
         let Some(shared) = &mut self.shared else { return false };
         let was_empty = shared.line.first().is_none();
@@ -119,7 +119,7 @@ impl<C: TagClock> SelfClocked<C> {
         Some((flow, tag.max(self.virtual_time)))
     }
 
-    /// Files the flow under the tag of its head packet, if it has one.
+    /// Orders the flow by the tag of its head packet, if it has one.
     #[inline]
     fn file(&mut self, queues: &Queues, flow: FlowId) {
         if self.shared.as_ref().is_some_and(|shared| shared.line.has(flow)) {
@@ -172,7 +172,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
             let goes_first =
                 |&(flow, tag): &(FlowId, f64)| next.is_none_or(|(other, least)| (tag, flow) < (least, other));
             if let Some((flow, _)) = new_flow.filter(goes_first) {
-                // From here on it is a flow as any, which begins where the line is.
+                // From here on it is an ordinary flow, which starts where the line is.
                 *self.flows.at(flow) = self.shared.as_ref()?.tags;
                 next = new_flow;
             }

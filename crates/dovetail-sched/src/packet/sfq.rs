@@ -8,20 +8,20 @@
 //! S_k = max(V(a_k), F_{k-1})        F_k = S_k + L_k / w_i        V(t) = S of the packet in service at t
 //! ```
 //!
-//! Over any interval in which `i` and `j` stay backlogged, `|W_i/w_i - W_j/w_j| <= L_i/w_i + L_j/w_j` (theorem 1), `W`
-//! being the work of the packets served and `L_i` the flow's largest, even where the server's rate varies. A packet of
-//! a flow that was idle starts ahead of flows of any weight that have had their share, so that thin flows see less
-//! delay than under [`scfq`](super::scfq).
+//! Over any interval in which `i` and `j` stay backlogged, `|W_i/w_i - W_j/w_j| <= L_i/w_i + L_j/w_j` (theorem 1), `W` being
+//! the work of the packets served and `L_i` the flow's largest, even if the server's rate varies. A packet of a flow that was
+//! idle starts ahead of flows of any weight that have had their share, so thin flows see less delay than under
+//! [`scfq`](super::scfq).
 //!
-//! A flow's finish tag may lie ahead of `V` when the last queued packet has been taken, so the busy period ends when
-//! that packet's service does: the policy asks for feedback on packets that finish on its resource, and counts them. At
-//! that point all tags are dropped and `V` restarts from 0, which is the paper's rule except for a shift, and keeps
-//! numbers small. Without the feedback it carries on as though the busy period had. *Work* is a packet's time on one
-//! resource (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
+//! A flow's finish tag may be ahead of `V` when the last queued packet has been taken, so the busy period ends only with that
+//! packet's service: the policy requests feedback on packets that finish on its resource, and counts them. At that point all
+//! tags are dropped and `V` restarts from 0, which is the paper's rule except for a shift, and keeps numbers small. Without the
+//! feedback the busy period never ends. *Work* is a packet's time on one resource (the knob `resource`). Evictions and new
+//! weights: see [`SelfClocked`]. O(log n) per packet.
 //!
-//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
-//! `new-flows=shared` the first packets of all new flows are one flow's, whose tags the recursion above gives: theorem 1 holds
-//! for that flow and the established ones, however many new flows there are. The module `new_flows` says more.
+//! A new flow starts at `V`, so while new flows arrive as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows share the tags of a single flow, which the recursion above gives:
+//! theorem 1 holds for that flow and the established ones, however many new flows there are. See the module `new_flows`.
 //!
 //! # Worked example
 //!
@@ -56,7 +56,7 @@ use crate::{
     entry::{Entry, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "sfq",
     summary: "start-time fair queueing: virtual time is the start tag in service",
@@ -74,7 +74,7 @@ pub const ENTRY: Entry = Entry {
 /// Start-time fair queueing.
 pub type Sfq = SelfClocked<StartTag>;
 
-/// Least start tag first, and the start tag in service as the clock.
+/// Least start tag first, with the start tag in service as the clock.
 #[derive(Debug)]
 pub struct StartTag;
 

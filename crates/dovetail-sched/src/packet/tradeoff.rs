@@ -1,44 +1,43 @@
 //! `tradeoff`: as fair as alpha requires, and otherwise as efficient as possible.
 //!
-//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
-//! 2014. A [fluid](Fluid) serves the same arrivals: every backlogged flow is guaranteed the fraction alpha of its fair
-//!       dominant share, and what that leaves of the resources goes to the flows that make most of it. The policy
-//!       follows the fluid by *start-time tracking* (section 4): packets go in the order in which they start in the
-//!       fluid, and none before. So it is not work-conserving: a packet released early would be service beyond what the
-//!       fluid gives its flow.
+//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT 2014.
+//! A [fluid](Fluid) serves the same arrivals: every backlogged flow is guaranteed the fraction alpha of its fair dominant
+//! share, and what that leaves of the resources goes to the flows that use it best. The policy follows the fluid by *start-time
+//! tracking* (section 4): packets go in the order in which they start in the fluid, and none before. So it is not
+//! work-conserving: a packet released early would be service beyond what the fluid gives its flow.
 //!
-//! With `n` the largest number of flows that the fluid serves at once, `tau` the longest processing time of any packet on
-//! any resource, `T` makespans and `D_i(t)` dominant service until `t`, over `m` resources in a pipeline whose first
-//! resource never has to wait for the others, for alpha > 0 (theorems 4 and 5 are the case `m = 2`):
+//! Let `n` be the largest number of flows that the fluid serves at once, `tau` the longest processing time of any packet on any
+//! resource, `T` makespans and `D_i(t)` dominant service until `t`, over `m` resources in a pipeline whose first resource never
+//! has to wait for the others. Then, for alpha > 0 (theorems 4 and 5 are the case `m = 2`):
 //!
 //! ```text
 //! T_packets <= T_fluid + (m-1) n tau
 //! D_fluid(t) - (m n - 1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
 //! ```
 //!
-//! The paper prints `2 (n-1) tau` where this has `(2n-1) tau`, but its proof gives this, and a single flow is a
-//! counterexample: the fluid serves its packet on all resources at once, the pipeline on one after the other. For more
-//! resources the proof's argument is repeated: from one resource to the next there is a packet that does not wait, and
-//! of the packets between two such the fluid had served on a resource all but `n` when the second started.
+//! The paper prints `2 (n-1) tau` where this has `(2n-1) tau`, but its proof gives this, and a single flow is a counterexample:
+//! the fluid serves its packet on all resources at once, the pipeline on one after the other. For more resources the proof's
+//! argument is repeated: from one resource to the next there is a packet that does not wait, and of the packets between two
+//! such packets the fluid had served all but `n` on a resource when the second started.
 //!
 //! alpha = 0 starves flows for as long as others are more efficient.
 //!
 //! # A pipeline slower than the fluid
 //!
-//! The fluid keeps a resource fully busy as long as any flow needs it. A pipeline without buffers between its
-//! resources, or a box whose packets take longer than announced, does not keep up; the fluid would finish everything
-//! long before, and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later
-//! after its start in the fluid than the packets which the fluid serves at that moment take on the first resource
-//! (lemma 4 bounds that by `(n-1) tau`). When one is later, the fluid's clock stops until it has caught up: the fluid
-//! goes at the pace of the pipeline, and the shares stay what alpha guarantees.
+//! The fluid keeps a resource fully busy as long as any flow needs it. A pipeline without buffers between its resources, or a
+//! box whose packets take longer than announced, does not keep up; the fluid would finish everything long before, and the order
+//! would become that of arrival. In the pipeline of the theorems a packet leaves no later after its start in the fluid than the
+//! packets that the fluid serves at that moment take on the first resource (lemma 4 bounds that by `(n-1) tau`). If one is
+//! later, the fluid's clock stops until it has caught up: the fluid keeps pace with the pipeline, and the shares remain those
+//! that alpha guarantees.
 //!
 //! # Changing alpha
 //!
-//! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started
-//! in the fluid stays. An evicted packet takes with it what the fluid has not served of it.
+//! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in the
+//! fluid stays. An evicted packet's work that the fluid has not served is removed from the fluid.
 //!
-//! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are
-//! undercharged. Only ratios of weights matter, so choose weights around 1.
+//! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are undercharged.
+//! Only ratios of weights matter, so choose weights around 1.
 //!
 //! Cost per packet: O(log n) amortised for up to two resources; for more, see [`Simplex`](crate::fluid::Simplex). The
 //! fluid is served only as far as needed to find the next packet.
@@ -90,7 +89,7 @@ use crate::{
     fluid::{Alpha, Fluid, Supply, VirtualTime},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "tradeoff",
     summary: "every flow keeps the part alpha of its fair dominant share, the rest goes where it raises utilisation most",
@@ -122,19 +121,19 @@ pub struct Tradeoff<F> {
     tracker: Tracker,
     fluid: F,
     now: Nanos,
-    // How long the fluid's clock has stood still since all was empty.
+    // How long the fluid's clock has been stopped since the policy was last empty.
     stopped: Nanos,
     stopped_in_all: Nanos,
 }
 
-/// Which waiting packets have started in the fluid.
+/// Which queued packets have started in the fluid.
 #[derive(Debug)]
 struct Tracker {
     flows: FlowMap<Flow>,
-    // Flows, once for each packet that has started, in the order of their starts. A packet that was evicted leaves its
-    // place to the next of its flow.
+    // Flows, once for each packet that has started, in the order of their starts. An evicted packet leaves its place to the
+    // next of its flow.
     started: VecDeque<Started>,
-    // What the packets that the fluid serves take on the first resource, all together.
+    // The total time on the first resource of the packets that the fluid is serving.
     served: Nanos,
 }
 
@@ -142,33 +141,33 @@ struct Tracker {
 struct Flow {
     /// The oldest packet that has not started, if there is one.
     next: Place,
-    /// Waiting packets that have started.
+    /// Queued packets that have started.
     started: u32,
     /// Places in the order of starts.
     places: u32,
-    /// What the packet that the fluid serves takes on the first resource.
+    /// The time on the first resource of the packet that the fluid is serving.
     served: Nanos,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Started {
     flow: FlowId,
-    /// On the fluid's clock, when it leaves at the latest in a pipeline that keeps up.
+    /// When it leaves at the latest in a pipeline that keeps up, on the fluid's clock.
     latest: Nanos,
 }
 
-/// A start is known to the nanosecond before, and a packet can leave at the one after.
+/// A start is rounded down to a nanosecond, and a packet can leave at the next one.
 const GRAIN: Nanos = Nanos(2);
 
-/// The packets that wait, as the fluid's supply.
+/// The queued packets, as the fluid's supply.
 struct Waiting<'a> {
     tracker: &'a mut Tracker,
     queues: &'a Queues,
-    /// A flow whose youngest packet is only now arriving, and not there yet for the fluid.
+    /// A flow whose youngest packet is only now arriving, and not yet visible to the fluid.
     arriving: Option<FlowId>,
 }
 
-/// A packet that has started in the fluid, and what it takes of the first two resources.
+/// A packet that has started in the fluid, and its times on the first two resources.
 #[derive(Debug, Clone, Copy)]
 struct Begun {
     place: Place,
@@ -225,7 +224,7 @@ impl Supply for Waiting<'_> {
 }
 
 impl Tracker {
-    /// The next in the order of starts.
+    /// Takes the next packet in the order of starts.
     #[inline]
     fn pop(&mut self) -> Option<Started> {
         loop {
@@ -239,7 +238,7 @@ impl Tracker {
         }
     }
 
-    /// When the packet that is to go next leaves at the latest.
+    /// When the next packet leaves at the latest.
     #[inline]
     fn first(&mut self) -> Option<Nanos> {
         while let Some(first) = self.started.front() {
@@ -255,7 +254,7 @@ impl Tracker {
 }
 
 impl<F: Fluid> Tradeoff<F> {
-    /// Over `resources` resources, 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
+    /// For `resources` resources, 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
     #[must_use]
     pub fn new(resources: usize, alpha: Alpha) -> Self {
         Self {
@@ -278,7 +277,7 @@ impl<F: Fluid> Tradeoff<F> {
         self.fluid.set_alpha(alpha);
     }
 
-    /// The fluid's time now, when the packet that is next has to leave at `latest`: if that is past, the clock is stopped.
+    /// The fluid's current time, if the next packet has to leave by `latest`: if that is past, the clock is stopped.
     #[inline]
     fn fluid_time(&mut self, latest: Option<Nanos>) -> Nanos {
         let time = self.now - self.stopped;
@@ -292,7 +291,7 @@ impl<F: Fluid> Tradeoff<F> {
         }
     }
 
-    /// Serves the fluid until now, without the packet of a flow that arrives.
+    /// Serves the fluid until now, ignoring the arriving packet of `arriving`.
     #[inline(always)]
     fn catch_up(&mut self, queues: &Queues, arriving: Option<FlowId>) -> Nanos {
         loop {
@@ -300,7 +299,7 @@ impl<F: Fluid> Tradeoff<F> {
             let until = self.fluid_time(first);
             let mut waiting = Waiting { tracker: &mut self.tracker, queues, arriving };
             if first.is_some() {
-                // Who starts is behind the first, so that the time stays the same.
+                // Packets that start now are behind the first, so the time stays the same.
                 self.fluid.serve(until, &mut waiting);
                 return until;
             }
@@ -358,7 +357,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         };
         if had_started {
             state.started -= 1;
-            // What the fluid serves of a flow is the last of its packets that have started.
+            // The packet of a flow that the fluid is serving is the last one that has started.
             if end == Evicted::Tail || state.started == 0 {
                 self.fluid.cut_short(flow, &mut Waiting { tracker: &mut self.tracker, queues, arriving: None });
             }
@@ -428,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Takes out what is let go from `from` until `until` by a first resource that needs no time.
+    /// Takes what a first resource that needs no time releases from `from` until `until`.
     fn take(scheduler: &mut Queued<Tradeoff<VirtualTime>>, from: u64, until: u64) -> u64 {
         let (mut now, mut taken) = (from, 0);
         while now < until && scheduler.backlog().packets > 0 {
@@ -446,12 +445,12 @@ mod tests {
         for at in 0..2000 {
             let _ = scheduler.enqueue(&packet(at % 2, [1, 10], Nanos(0)), Nanos(0));
         }
-        // The link takes one packet in 10, and a packet is hardly ever late: what comes after a pause is no burst.
+        // The link takes one packet in 10, and a packet is hardly ever late: after a pause there is no burst.
         assert_eq!(take(&mut scheduler, 0, 1000), 100);
         let after = take(&mut scheduler, 11_000, 12_000);
         assert!((100..=104).contains(&after), "{after}");
         assert_eq!(take(&mut scheduler, 12_000, 100_000), 2000 - 100 - after);
-        // A pause of the past does not hold back those who come when all is empty.
+        // A past pause does not hold back packets that arrive when everything is empty.
         for at in 0..20 {
             let _ = scheduler.enqueue(&packet(at % 2, [1, 10], Nanos(200_000)), Nanos(200_000));
         }
@@ -466,7 +465,7 @@ mod tests {
             demand: Demand::new(&[Nanos(time)]).expect("one"),
             ..packet(flow, [0, 0], Nanos(now))
         };
-        // A packet of 1000 of flow 0 starts in the fluid at 0, and at 100 makes room for one of 10, which starts then. So the
+        // A packet of 1000 of flow 0 starts in the fluid at 0, and at 100 is replaced by one of 10, which starts then. So the
         // flow's next may start when that is done, at about 120.
         let _ = scheduler.enqueue(&one(0, 1000, 0), Nanos(0));
         let _ = scheduler.enqueue(&one(1, 5000, 0), Nanos(0));

@@ -1,47 +1,44 @@
 //! `wf2q+`: worst-case fair weighted fair queueing.
 //!
-//! Bennett and Zhang, *WF2Q: worst-case fair weighted fair queueing*, INFOCOM 1996, and *Hierarchical packet fair
-//! queueing algorithms*, IEEE/ACM Trans. Networking 5(5), 1997. [`wfq`](super::wfq) may serve a flow far ahead of the
-//! fluid, which later makes it wait as long. Here a packet may go only once the fluid would have started it: of the
-//! *eligible* flows, `S_i <= V`, the smallest finish tag goes first. The tags are the flow's, those of its head-of-line
-//! packet of `L` work, and `V` needs no fluid:
+//! Bennett and Zhang, *WF2Q: worst-case fair weighted fair queueing*, INFOCOM 1996, and *Hierarchical packet fair queueing
+//! algorithms*, IEEE/ACM Trans. Networking 5(5), 1997. [`wfq`](super::wfq) may serve a flow far ahead of the fluid, which later
+//! makes it wait as long. Here a packet may go only once the fluid would have started it: of the *eligible* flows, `S_i <= V`,
+//! the smallest finish tag goes first. Tags belong to flows, for their head-of-line packet of `L` work, and `V` needs no fluid:
 //!
 //! ```text
 //! S_i = F_i  if the packet joined a backlog,  else max(F_i, V)        F_i = S_i + L / w_i
 //! V(t + T) = max(V(t) + work(t, t + T) / R,  least S_i of the backlogged flows)
 //! ```
 //!
-//! In the papers `w_i` are reserved rates and `R` is 1, all there is to reserve. Here weights are relative and there
-//! are no reservations, so `R` must be the weight of the flows that currently share. The backlogged ones alone would be
-//! too few: a flow that was sent a packet and has no other has had its share up to `F_i`, and if `V` ran as though it
-//! were gone, flows like it would be served again and again while `V` passes the tags of queued packets. `R` is
-//! therefore the weight of the flows that are backlogged *or* have `F_i > V`, as it is in Linux's BFQ (`wsum` in
-//! `block/bfq-iosched.h`). While `V` moves from `v` to `v'` each of them can claim at most `w_i·(v' - v)` of work,
-//! which in total is what is served in that time, so that every packet is through by the time `V` reaches its tag, give
-//! or take the one in service. With `r_i = w_i / sum of all w` and `L_i` the flow's largest packet, the published
-//! bounds hold:
+//! In the papers `w_i` are reserved rates and `R` is 1, the total that can be reserved. Here weights are relative and there are
+//! no reservations, so `R` must be the weight of the flows that currently share. The backlogged ones alone would be too few: a
+//! flow with one packet sent and no other queued has had its share up to `F_i`, and if `V` ran as though it were gone, flows
+//! like it would be served again and again while `V` passes the tags of queued packets. `R` is therefore the weight of the
+//! flows that are backlogged *or* have `F_i > V`, as it is in Linux's BFQ (`wsum` in `block/bfq-iosched.h`). While `V` moves
+//! from `v` to `v'` each of them can claim at most `w_i·(v' - v)` of work, which in total is what is served in that time, so
+//! that every packet is finished by the time `V` reaches its tag, give or take the one in service. With
+//! `r_i = w_i / sum of all w` and `L_i` the flow's largest packet, the published bounds hold:
 //!
 //! - a packet ends at most `L_max` later than on a server of its own of rate `r_i`;
-//! - what a flow has queued at any instant, `Q` of work, is through `Q/r_i + L_i·(1 - r_i)/r_i + L_max` later (the
-//!   worst-case fair index is this without `Q/r_i`);
-//! - among flows that stay backlogged no packet starts before it does in the fluid, so that no flow is ahead of it by
-//!   more than `L_i·(1 - r_i)`, or behind by more than `L_max`.
+//! - what a flow has queued at any instant, `Q` of work, is finished `Q/r_i + L_i·(1 - r_i)/r_i + L_max` later (the worst-case
+//!   fair index is this without `Q/r_i`);
+//! - among flows that stay backlogged no packet starts before it does in the fluid, so no flow is ahead of it by more than
+//!   `L_i·(1 - r_i)`, or behind by more than `L_max`.
 //!
-//! `V` counts a packet's work when the next one is chosen. The policy sees the server fall idle by the feedback that
-//! packets finish on the resource: then all tags are dropped and `V` restarts from 0. Without the feedback it carries
-//! on as though the busy period had. *Work* is a packet's time on one resource (the knob `resource`).
+//! `V` counts a packet's work when the next one is chosen. The policy detects that the server falls idle by the feedback that
+//! packets finish on the resource: then all tags are dropped and `V` restarts from 0. Without the feedback the busy period
+//! never ends. *Work* is a packet's time on one resource (the knob `resource`).
 //!
-//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight keeps the work
-//! that the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
+//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight preserves the work that
+//! the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
 //!
-//! O(log n) per packet amortised. Flows are kept by `F`; one that reaches the front before it is eligible is set aside,
-//! by `S`, until it is, which happens at most once a packet.
+//! O(log n) per packet amortised. Flows are ordered by `F`; one that reaches the front before it is eligible is set aside, by
+//! `S`, until it is, which happens at most once per packet.
 //!
 //! # Worked example
 //!
-//! The first paper's example, made smaller: flow 0 has half the weight and four packets, flows 1 to 4 have an eighth each
-//! and one packet. `wfq` would send flow 0's four first; here they alternate with the others, as the fluid
-//! serves them:
+//! The first paper's example, at a smaller scale: flow 0 has half the weight and four packets, flows 1 to 4 have an eighth each
+//! and one packet. `wfq` would send flow 0's four first; here they alternate with the others, as the fluid serves them:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};
@@ -69,7 +66,7 @@ use crate::{
     fluid::WeightSum,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "wf2q+",
     summary: "worst-case fair weighted fair queueing: no packet before the fluid scheduler would start it",
@@ -92,8 +89,8 @@ pub struct Wf2qPlus {
     uncounted: f64,
     in_service: u64,
     flows: FlowMap<Flow>,
-    // A flow that shares is in exactly one of these: backlogged, by F; backlogged and found to be not yet eligible, by S;
-    // without packets but with F > V, by F.
+    // A flow that shares is in exactly one of these: backlogged, by F; backlogged and found not yet eligible, by S; without
+    // packets but with F > V, by F.
     by_finish: FlowHeap,
     waiting: FlowHeap,
     ahead: FlowHeap,
@@ -105,12 +102,12 @@ struct Flow {
     // Tags of the head packet, or of the last one sent.
     start: f64,
     finish: f64,
-    // As counted among those that share.
+    // As counted in `sharing`.
     weight: f64,
 }
 
 impl Wf2qPlus {
-    /// Orders by work on `resource`, counted from 0 and below the pipeline's length.
+    /// Orders by work on `resource`, numbered from 0 and less than the pipeline's length.
     #[must_use]
     pub fn new(resource: usize) -> Self {
         Self {
@@ -126,13 +123,13 @@ impl Wf2qPlus {
         }
     }
 
-    /// Moves the virtual time to this instant, and chooses.
+    /// Moves the virtual time to this instant, and chooses the next flow.
     #[inline]
     fn choose(&mut self, queues: &Queues) -> Option<(FlowId, f64)> {
         self.virtual_time += self.uncounted / self.sharing.total();
         self.uncounted = 0.0;
-        // At most one flow a packet comes to be ahead, so two a packet keep up; one that stays a little longer only
-        // slows the virtual time, which the bounds allow.
+        // At most one flow per packet joins `ahead`, so two per packet keep up; a flow that stays a little longer only slows
+        // the virtual time, which the bounds allow.
         for _ in 0..2 {
             match self.ahead.peek() {
                 Some((flow, finish)) if finish <= self.virtual_time => {
@@ -159,13 +156,13 @@ impl Wf2qPlus {
                 self.waiting.set(flow, start);
                 self.expect(&self.by_finish, queues);
             }
-            // Nothing is eligible, so that the least start tag is in front of those that wait.
+            // Nothing is eligible, so the least start tag is at the front of `waiting`.
             self.virtual_time = self.waiting.peek()?.1;
         }
     }
 
-    /// Asks for what will be read once those who now come next in one of the orders are in front. To be done whenever that
-    /// one has moved up, as who joins its row is asked for by the place where it joins.
+    /// Prefetches what will be read once the next flows in one of the orders reach its front. Call it whenever that order has
+    /// moved up: a flow is prefetched only by its place when it joins the row.
     #[inline]
     fn expect(&self, order: &FlowHeap, queues: &Queues) {
         prefetch_next(order, queues, |flow| {
@@ -175,7 +172,7 @@ impl Wf2qPlus {
         });
     }
 
-    /// Gives the flow's head packet, of `work`, the tags from `start` on.
+    /// Sets the tags of the flow's head packet, of `work`, from `start` on.
     #[inline]
     fn file(&mut self, flow: FlowId, start: f64, work: f64) {
         let state = self.flows.at(flow);

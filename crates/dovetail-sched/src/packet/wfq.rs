@@ -8,19 +8,19 @@
 //! F_k = max(V(a), F_{k-1}) + L / w_i
 //! ```
 //!
-//! The order of the stamps is the order in which GPS would finish the packets if nothing else arrived. Hence (Parekh
-//! and Gallager, theorems 1 and 2, here with a server of rate 1) no packet ends more than `L_max` after it does in GPS,
-//! and no flow's service falls behind its service in GPS by more than `L_max`. It may run ahead by much more: that is
-//! what [`wf2q+`](super::wf2q_plus) cures.
+//! The order of the stamps is the order in which GPS would finish the packets if nothing else arrived. Hence (Parekh and
+//! Gallager, theorems 1 and 2, here with a server of rate 1) no packet ends more than `L_max` after it does in GPS, and no
+//! flow's service falls behind its service in GPS by more than `L_max`. It may run ahead by much more, which
+//! [`wf2q+`](super::wf2q_plus) prevents.
 //!
-//! *Work* is a packet's time on one resource (the knob `resource`), so the fluid is served at one nanosecond of work
-//! per nanosecond. Where another resource is the bottleneck, the fluid finishes before the packets do, and the order
-//! approaches that of arrival: name the bottleneck.
+//! *Work* is a packet's time on one resource (the knob `resource`), so the fluid is served at one nanosecond of work per
+//! nanosecond. If another resource is the bottleneck, the fluid finishes before the packets do, and the order approaches that
+//! of arrival: name the bottleneck.
 //!
-//! What the papers leave open: an evicted packet takes with it what the fluid has not served of it, and the packets
-//! behind it move up; a flow that is forgotten takes away the rest of its fluid; a new weight applies at once to what
-//! the fluid has not served, queued packets included. All three count from the last arrival or departure, the latest
-//! instant that the policy knows of.
+//! What the papers leave open: an evicted packet's work that the fluid has not served is removed from the fluid, and the
+//! packets behind it move up; the rest of a forgotten flow's fluid is removed; a new weight applies at once to what the fluid
+//! has not served, queued packets included. All three count from the last arrival or departure, the latest instant that the
+//! policy knows of.
 //!
 //! O(log n) per packet amortised; a new weight is O(packets of the flow).
 //!
@@ -56,7 +56,7 @@ use crate::{
     fluid::GpsClock,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "wfq",
     summary: "weighted fair queueing (PGPS): in the order in which an ideal fluid scheduler would finish",
@@ -82,7 +82,7 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// Orders by work on `resource`, counted from 0 and below the pipeline's length.
+    /// Orders by work on `resource`, numbered from 0 and less than the pipeline's length.
     #[must_use]
     pub fn new(resource: usize) -> Self {
         Self { resource, fluid: GpsClock::new(), heads: FlowHeap::new(), flows: FlowMap::new(), now: Nanos::ZERO }
@@ -95,9 +95,9 @@ impl Wfq {
             self.heads.remove(flow);
             return;
         };
-        // Had the fluid finished the lost packet, there is nothing to move up for, and the difference is not positive:
-        // the new head then started at the virtual time of its own arrival, if not before. Else it starts where the
-        // lost one ended, and may now start where the fluid is, or where the flow's last sent packet ends.
+        // If the fluid has finished the lost packet, nothing can move up, and the difference is not positive: the new head then
+        // started at the virtual time of its own arrival, if not before. Otherwise it starts where the lost one ended, and may
+        // now start where the fluid is, or where the flow's last sent packet ends.
         let stamp = state.stamp(head);
         let start = stamp - work(head, self.resource) / queues.weight(flow);
         let freed = start - state.sent.max(self.fluid.virtual_time());
@@ -175,7 +175,7 @@ impl Policy for Wfq {
         self.fluid.advance(self.now);
         let (now, weight) = (self.fluid.virtual_time(), queues.weight(flow));
         let ratio = old.as_f64() / weight;
-        // What the fluid has finished keeps its place in the order of finish.
+        // Packets that the fluid has finished keep their places in the order of finish.
         let restamped = |stamp: f64| if stamp > now { rescaled(stamp, now, ratio) } else { stamp };
         let state = self.flows.at(flow);
         queues.retag(flow, |tag| restamped(state.after_sent(f64::from_bits(tag) - state.moved_up)).to_bits());

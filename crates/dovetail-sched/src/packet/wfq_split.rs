@@ -1,16 +1,16 @@
 //! `wfq-split`: a separate weighted fair queueing in front of every resource.
 //!
-//! What CBCS-WFQ is compared with (Sabrina and Jha, UNSW-CSE-TR-0306, 2003, section 4.2.1): a [`wfq`](super::wfq) for
-//! the CPU orders packets by their estimated processing time and the flows' weights on the CPU; what leaves the CPU
-//! waits in front of the link in the queues of another, by its true length and the weights on the link. Each one
-//! guarantees a flow of rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN
-//! 1993). Together they guarantee the sum, eq. 13, to flows whose packets are spaced by at least the larger of
-//! `P/r_cpu` and `L/r_bw` of each (proof and test in `tests/all/cbcs_delay.rs`).
+//! The comparison baseline of CBCS-WFQ (Sabrina and Jha, UNSW-CSE-TR-0306, 2003, section 4.2.1): a [`wfq`](super::wfq) for the
+//! CPU orders packets by their estimated processing time and the flows' weights on the CPU; packets that leave the CPU wait for
+//! the link in the queues of another, which goes by their true length and the weights on the link. Each one guarantees a flow
+//! of rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN 1993). Together they
+//! guarantee the sum, eq. 13, to flows whose packets are spaced by at least the larger of `P/r_cpu` and `L/r_bw` of each (proof
+//! and test in `tests/all/cbcs_delay.rs`).
 //!
-//! Where nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets
-//! stay in order: every stage is first in, first out for each flow. Limits are those of the first stage.
+//! If nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets stay in
+//! order: every stage is first in, first out for each flow. Limits apply to the first stage.
 //!
-//! Costs are estimated unless the string says `estimator=known`.
+//! Costs are estimated unless the policy string has `estimator=known`.
 //!
 //! O(log n) per packet and resource, amortised.
 //!
@@ -57,7 +57,7 @@ use crate::{
     forward_scheduler,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "wfq-split",
     summary: "a separate WFQ before every resource, costs estimated",
@@ -76,7 +76,7 @@ pub struct WfqSplit {
 }
 
 impl WfqSplit {
-    /// A stage for each of the setup's resources.
+    /// One stage for each of the setup's resources.
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
         let stage = |at, limits| Queued::new(Wfq::new(at), setup.resources, limits);
@@ -113,7 +113,7 @@ impl Scheduler for WfqSplit {
     }
 
     fn forget(&mut self, flow: FlowId) -> bool {
-        // All or none: an id that names another flow in one stage only would mix the two up.
+        // All or none: an id that names another flow in only one stage would mix the two up.
         if self.stages().any(|stage| stage.flow_backlog(flow).packets > 0) {
             return false;
         }

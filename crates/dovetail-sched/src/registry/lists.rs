@@ -1,4 +1,4 @@
-//! All policies there are.
+//! The lists of all policies.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::{
     request::{delay_pools, grants, msf_rs, none},
 };
 
-/// Every packet policy there is, in the order in which `dovetail policies` prints them.
+/// All packet policies, in the order in which `dovetail policies` prints them.
 pub const REGISTRY: &[&Entry] = &[
     &packet::fifo::ENTRY,
     &packet::drr::ENTRY,
@@ -28,7 +28,7 @@ pub const REGISTRY: &[&Entry] = &[
     &packet::wfq_split::ENTRY,
 ];
 
-/// Every request policy there is.
+/// All request policies.
 pub const REQUESTS: &[&Entry<RequestBuild>] = &[&none::ENTRY, &msf_rs::ENTRY, &grants::ENTRY, &delay_pools::ENTRY];
 
 /// The names of all policies, of packets and of requests.
@@ -37,7 +37,7 @@ pub fn all_names() -> Vec<&'static str> {
     names(REGISTRY).chain(names(REQUESTS)).collect()
 }
 
-/// The names in a list, in its order.
+/// The names in a list, in order.
 pub(super) fn names<B>(list: &'static [&Entry<B>]) -> impl Iterator<Item = &'static str> {
     list.iter().map(|entry| entry.name)
 }

@@ -1,4 +1,4 @@
-//! Policies by name: `name` or `name:key=value,key=value`, the one way to say which policy is meant everywhere.
+//! Policies by name: `name` or `name:key=value,key=value`, the one notation for policies everywhere.
 
 mod lists;
 mod packets;

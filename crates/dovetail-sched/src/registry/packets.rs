@@ -11,27 +11,27 @@ use crate::{
     units::clip,
 };
 
-/// A packet policy's string that has been read.
+/// A parsed packet policy string.
 pub type PolicySpec = Spec<Build>;
 
 impl PolicySpec {
-    /// Whether it runs on estimates of costs.
+    /// Whether the scheduler runs on estimated costs.
     #[must_use]
     pub fn estimates(&self) -> bool {
         Estimation::of(&self.knobs()).is_ok_and(|estimation| estimation.is_some())
     }
 
-    /// The same with every knob written out, those that were not given with their defaults. Left out are knobs that have no
-    /// value beside the others, as `domain` beside the `batch` of `atfq`.
+    /// The same policy with every knob written out, defaults included. Knobs that have no value beside others are left out,
+    /// such as `domain` beside the `batch` of `atfq`.
     #[must_use]
     pub fn in_full(&self) -> Self {
         with_defaults(self, self.entry().knobs.iter().chain(KNOBS))
     }
 
-    /// Makes the scheduler.
+    /// Builds the scheduler.
     ///
     /// # Errors
-    /// [`PolicyError`] when a value cannot be read or is out of its range, or the setup's number of resources is.
+    /// [`PolicyError`] if a value cannot be parsed or is out of its range, or the setup's number of resources is.
     pub fn build(&self, setup: &Setup) -> Result<Box<dyn Scheduler>, PolicyError> {
         if !(1..=MAX_RESOURCES).contains(&setup.resources) {
             let text = format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", setup.resources);
@@ -45,7 +45,7 @@ impl PolicySpec {
     }
 }
 
-/// `spec` with each of `knobs` written out that it can have.
+/// Writes out each of `knobs` that `spec` can have.
 pub(super) fn with_defaults<'a, B>(spec: &Spec<B>, knobs: impl Iterator<Item = &'a Knob>) -> Spec<B>
 where
     Spec<B>: FromStr,

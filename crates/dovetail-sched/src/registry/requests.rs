@@ -1,4 +1,4 @@
-//! Request policies by name, written as those of packets are.
+//! Request policies by name, in the same notation as packet policies.
 
 use alloc::{boxed::Box, format};
 use core::str::FromStr;
@@ -13,20 +13,20 @@ use crate::{
     units::clip,
 };
 
-/// A request policy's string that has been read.
+/// A parsed request policy string.
 pub type RequestSpec = Spec<RequestBuild>;
 
 impl RequestSpec {
-    /// The same with every knob written out, those that were not given with their defaults.
+    /// The same policy with every knob written out, defaults included.
     #[must_use]
     pub fn in_full(&self) -> Self {
         with_defaults(self, self.entry().knobs.iter())
     }
 
-    /// Makes the scheduler.
+    /// Builds the scheduler.
     ///
     /// # Errors
-    /// [`PolicyError`] when a value cannot be read or is out of its range, or the setup's rate or quantum is.
+    /// [`PolicyError`] if a value cannot be parsed or is out of its range, or the setup's rate or quantum is.
     pub fn build(&self, setup: &RequestSetup) -> Result<Box<dyn RequestScheduler>, PolicyError> {
         let RequestSetup { rate, quantum, window, longest_window, .. } = *setup;
         if !RequestSetup::is_rate(rate) {

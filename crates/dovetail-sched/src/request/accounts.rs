@@ -1,20 +1,20 @@
-//! Who is of which class, and who is active.
+//! Which class users belong to, and which users are active.
 //!
-//! A user is *active* while a request of theirs is waiting or outstanding. Shares are by users: a class of weight `w` with
-//! `u` active users has `w * u` parts. So the count has to be exact whatever happens to requests: it changes only when
-//! a user's number of requests leaves or reaches zero, and moves along when the user changes class.
+//! A user is *active* while a request of theirs is waiting or outstanding. Shares are by users: a class of weight `w` with `u`
+//! active users has `w * u` parts. So the count must be exact whatever happens to requests: it changes only when a user's
+//! number of requests leaves or reaches zero, and moves with the user between classes.
 
 use alloc::vec::Vec;
 
 use super::{ClassId, RequestId, UserId};
 use crate::Weight;
 
-/// Requests, users and classes, and what of them counts. O(1) for every event.
+/// Requests, users and classes, and their counts. O(1) for every event.
 #[derive(Debug, Default)]
 pub struct Accounts {
     classes: Vec<Class>,
     users: Vec<User>,
-    // Whose each request is; `None` for ids that are free.
+    // The user of each request; `None` for free ids.
     requests: Vec<Option<UserId>>,
 }
 
@@ -31,12 +31,12 @@ struct User {
     requests: u32,
 }
 
-/// What it meant that a request began or was over.
+/// The effects of a request's arrival or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
-    /// Whose it was.
+    /// The request's user.
     pub user: UserId,
-    /// Their class.
+    /// The user's class.
     pub class: ClassId,
     /// Whether the user became active or idle with it.
     pub user_changed: bool,
@@ -45,15 +45,15 @@ pub struct Left {
 }
 
 impl Accounts {
-    /// The class's weight from now on.
+    /// Sets the class's weight from now on.
     pub fn set_class(&mut self, class: ClassId, weight: Weight) {
         let account = slot_mut(&mut self.classes, class.0);
         account.weight = weight;
         account.known = true;
     }
 
-    /// Moves the user with all their requests to this class. The class they were in before, if it was another.
-    /// Nothing is done if there is no such class.
+    /// Moves the user with all their requests to this class. Returns the previous class, if it was another. Does nothing if
+    /// there is no such class.
     pub fn set_user(&mut self, user: UserId, class: ClassId) -> Option<ClassId> {
         if !self.is_known(class) {
             return None;
@@ -67,13 +67,13 @@ impl Accounts {
         Some(before)
     }
 
-    /// Forgets the user; false if they have requests and so stay.
+    /// Forgets the user; returns false if they have requests and so stay.
     pub fn forget_user(&mut self, user: UserId) -> bool {
         let idle = self.users.get_mut(user.0 as usize).filter(|account| account.requests == 0);
         idle.is_some_and(|account| account.class.take().is_some())
     }
 
-    /// A request begins to count. `None` if its user has no class or the id is taken.
+    /// Begins to count a request. `None` if its user has no class or the id is taken.
     pub fn arrived(&mut self, request: RequestId, user: UserId) -> Option<Left> {
         let account = self.users.get_mut(user.0 as usize)?;
         let class = account.class?;
@@ -89,7 +89,7 @@ impl Accounts {
         Some(Left { user, class, user_changed, class_changed: user_changed && *active == 1 })
     }
 
-    /// A request counts no more. `None` if there is none of this id.
+    /// Stops counting a request. `None` if there is none with this id.
     pub fn left(&mut self, request: RequestId) -> Option<Left> {
         let user = self.requests.get_mut(request.0 as usize)?.take()?;
         let account = &mut self.users[user.0 as usize];
@@ -101,28 +101,28 @@ impl Accounts {
         Some(Left { user, class, user_changed, class_changed: user_changed && *active == 0 })
     }
 
-    /// Whose a request is.
+    /// The user of a request.
     #[inline]
     #[must_use]
     pub fn user(&self, request: RequestId) -> Option<UserId> {
         *self.requests.get(request.0 as usize)?
     }
 
-    /// Of what class a user is.
+    /// The class of a user.
     #[inline]
     #[must_use]
     pub fn class_of(&self, user: UserId) -> Option<ClassId> {
         self.users.get(user.0 as usize)?.class
     }
 
-    /// Of what class a request is.
+    /// The class of a request.
     #[inline]
     #[must_use]
     pub fn class(&self, request: RequestId) -> Option<ClassId> {
         self.class_of(self.user(request)?)
     }
 
-    /// Whether there is such a class.
+    /// Whether the class has been configured.
     #[inline]
     #[must_use]
     pub fn is_known(&self, class: ClassId) -> bool {
@@ -136,14 +136,14 @@ impl Accounts {
         self.classes.get(class.0 as usize).map_or(1.0, |account| account.weight.as_f64())
     }
 
-    /// How many of the class's users have a request waiting or outstanding.
+    /// The number of the class's users with a request waiting or outstanding.
     #[inline]
     #[must_use]
     pub fn active_users(&self, class: ClassId) -> u32 {
         self.classes.get(class.0 as usize).map_or(0, |account| account.active_users)
     }
 
-    /// How many requests of the user are waiting or outstanding.
+    /// The number of the user's requests waiting or outstanding.
     #[inline]
     #[must_use]
     pub fn requests(&self, user: UserId) -> u32 {
@@ -151,7 +151,7 @@ impl Accounts {
     }
 }
 
-/// The entry at `index`, made if there is none.
+/// The entry at `index`, added if there is none.
 pub(super) fn slot_mut<T: Default>(table: &mut Vec<T>, index: u32) -> &mut T {
     let index = index as usize;
     if index >= table.len() {

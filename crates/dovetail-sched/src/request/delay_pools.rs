@@ -1,35 +1,35 @@
-//! `delay-pools`: a fixed rate for each class, as a proxy's delay pools are set up.
+//! `delay-pools`: a fixed rate for each class, like a proxy's delay pools.
 //!
-//! Squid's delay pools (its configuration manual: `delay_pools`, `delay_class`, `delay_parameters`): a pool of class 1 has
-//! one bucket for all its users, into which `restore` bytes flow every second, up to `maximum`; what is read is taken
-//! out, and an empty bucket stops reading. An administrator who wants to divide a link of `C` units a second gives each
-//! class of weight `w_i` a pool of its own:
+//! Squid's delay pools (its configuration manual: `delay_pools`, `delay_class`, `delay_parameters`): a pool of class 1 has one
+//! bucket for all its users, into which `restore` bytes flow every second, up to `maximum`; bytes that are read are taken out,
+//! and an empty bucket stops reading. To divide a link of `C` units a second, an administrator gives each class of weight `w_i`
+//! its own pool:
 //!
 //! ```text
 //! restore_i = C * w_i / sum of all classes' w
 //! maximum_i = restore_i * seconds
 //! ```
 //!
-//! Requests leave at once; only reading is held back. A class that is idle leaves its part of the link unused: no other
-//! class may have it. Within a class responses take turns.
+//! Requests leave at once; only reading is held back. A class that is idle leaves its part of the link unused: no other class
+//! may have it. Within a class responses take turns.
 //!
-//! A turn is what the bucket has, up to a quantum, and comes when the bucket has that much or is full. Units are charged
-//! when a turn is given, and what a response did not use of its turns comes back when it ends. The first quantum of a
-//! response is read whatever the bucket has, for its header, and leaves it in debt if need be. Squid fills its buckets once
-//! a second and begins with half of `maximum` (`delay_initial_bucket_level`); these fill all the time and begin full.
-//! Traffic that no request asked for is not seen, as Squid does not see it.
+//! A turn is the contents of the bucket, up to a quantum, and comes when the bucket has a quantum or is full. Units are charged
+//! when a turn is given, and what a response did not use of its turns is refunded when it ends. The first quantum of a response
+//! is read whatever the bucket has, for its header, and leaves it in debt if need be. Squid fills its buckets once a second and
+//! begins with half of `maximum` (`delay_initial_bucket_level`); these fill continuously and begin full. Unrequested traffic is
+//! not counted, as in Squid.
 //!
-//! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough
-//! are in order of that clock, whatever happens to `C` and the sum. A bucket that turns out too full when either sank
-//! is cut the next time that it is examined.
+//! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough are
+//! in order of that clock, whatever happens to `C` and the sum. If either falls, a bucket may be too full; it is cut when it is
+//! next examined.
 //!
 //! O(log n) for every event, n being the number of classes held back.
 //!
 //! # Worked example
 //!
 //! A link of 8,000 units a second and two classes of equal weight: 4,000 a second each, and 4,000 to begin with. The only
-//! request is released with a quantum of 2,896, which leaves 1,104, so the next 2,896 are there after 448 ms; the other
-//! class's part is lost.
+//! request is released with a quantum of 2,896, which leaves 1,104, so the next 2,896 are there after 448 ms; the other class's
+//! part is lost.
 //!
 //! ```
 //! use dovetail_sched::{
@@ -67,7 +67,7 @@ use crate::{
     fluid::WeightSum,
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "delay-pools",
     summary: "a fixed rate for each class; what one does not use is lost",
@@ -97,30 +97,30 @@ pub struct DelayPools {
     granted: Vec<u64>,
     // Responses with units that may not be taken in.
     held: ClassLines,
-    // Classes of these, by the clock's reading at which their bucket has enough.
+    // Their classes, by the clock's reading at which the bucket has enough.
     next: IndexedHeap<ClassId, f64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
     units: f64,
-    // The clock's reading when it had them.
+    // The clock's reading when it had these units.
     at: f64,
 }
 
-/// Units for a weight of 1 since the beginning.
+/// A clock that counts units for a weight of 1 since the beginning.
 #[derive(Debug)]
 struct PoolClock {
     rate: f64,
     weights: WeightSum,
-    // What it read when its speed changed, and when that was.
+    // Its reading when its speed changed, and the time of the change.
     base: f64,
     since: Nanos,
     now: Nanos,
 }
 
 impl PoolClock {
-    /// Units a second for a weight of 1.
+    /// Units per second for a weight of 1.
     #[inline]
     fn speed(&self) -> f64 {
         if self.weights.total() > 0.0 { self.rate / self.weights.total() } else { 0.0 }
@@ -131,15 +131,15 @@ impl PoolClock {
         self.base + self.speed() * (self.now - self.since).as_secs_f64()
     }
 
-    /// When it reads this; the end of time if it stands.
+    /// When it reaches this reading; the end of time if it stands still.
     fn when(&self, reading: f64) -> Nanos {
         let ahead = (reading - self.base).max(0.0) / self.speed() * 1e9;
-        // Not before: at the instant itself it has to have come so far.
+        // Rounded up: at the returned instant the clock must have reached it.
         let at = self.since + Nanos(ahead as u64) + Nanos(u64::from(ahead > (ahead as u64) as f64));
         at.max(self.now)
     }
 
-    /// Goes on from here, at another speed.
+    /// Restarts from the current reading, before a change of speed.
     fn restart(&mut self) {
         self.base = self.reading();
         self.since = self.now;
@@ -178,7 +178,7 @@ impl DelayPools {
         self.accounts.weight(class) * self.clock.speed() * self.seconds
     }
 
-    /// The class's bucket as it is now, after `units` were put in, or taken out if negative.
+    /// Fills the class's bucket up to now and adds `units`, which may be negative. Returns its level.
     fn put(&mut self, class: ClassId, units: f64) -> f64 {
         let reading = self.clock.reading();
         let (weight, maximum) = (self.accounts.weight(class), self.maximum(class));
@@ -195,7 +195,7 @@ impl DelayPools {
         level
     }
 
-    /// The request's user is of this class; it does not wait.
+    /// The user and class of a request that has been released.
     fn class_of_outstanding(&self, request: RequestId) -> Option<(UserId, ClassId)> {
         let user = self.accounts.user(request).filter(|_| !self.links.contains(request))?;
         Some((user, self.accounts.class_of(user)?))
@@ -358,7 +358,7 @@ impl RequestScheduler for DelayPools {
         knobs.of(ENTRY.name)?;
         let fills_in = fills_in(knobs)?;
         self.tick(now);
-        // Buckets are emptied to their new size when they are next examined.
+        // Buckets are cut to their new size when they are next examined.
         self.seconds = fills_in.as_secs_f64();
         Ok(())
     }

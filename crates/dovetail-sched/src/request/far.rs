@@ -1,14 +1,13 @@
-//! How long the queue at the link's far end is, from small packets sent to it and back.
+//! The length of the queue at the link's far end, from small probes sent to it and back.
 //!
-//! A probe's round-trip time is a fixed part and the time that it waited in the queue. The fixed part is the least that
-//! was seen in the last ten minutes, kept as a least a minute, as LEDBAT does (RFC 6817, section 4.2). Probes come
-//! back in order, so one that was sent before another that is back was lost. A probe that is in flight says something
-//! as well: the queue is at least as long as the probe is overdue. When none came back for two seconds nothing is
-//! known: the host that answered may have stopped.
+//! A probe's round-trip time is a fixed part plus its wait in the queue. The fixed part is the least round trip of the last ten
+//! minutes, kept as one minimum per minute, as LEDBAT does (RFC 6817, section 4.2). Probes return in order, so one that was
+//! sent before another that has returned was lost. A probe in flight carries information as well: the queue is at least as long
+//! as the probe is overdue. If none has returned for two seconds, nothing is known: the host that answered may have stopped.
 //!
-//! A full queue drops probes too. How long it was about then is its *room*: the longest wait of the probes on either side of
-//! the lost one, and the most of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is not
-//! taken for a full queue's.
+//! A full queue drops probes too. Its length at that time is about its *room*: the longer wait of the probes on either side of
+//! the lost one, and the maximum of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is
+//! not attributed to a full queue.
 
 use alloc::collections::VecDeque;
 
@@ -17,34 +16,34 @@ use crate::Nanos;
 /// How long the least round-trip time is remembered: ten minutes (RFC 6817, section 4.2: BASE_HISTORY).
 const REMEMBERED_MINUTES: u64 = 10;
 const MINUTE: Nanos = Nanos::from_secs(60);
-/// Probes in flight that are remembered; of more, the oldest is taken for lost.
+/// Maximum number of probes in flight; beyond that, the oldest counts as lost.
 const MOST_IN_FLIGHT: usize = 256;
-/// A shorter wait says nothing of a queue's room.
+/// A shorter wait gives no information about a queue's room.
 const LEAST_ROOM: Nanos = Nanos::from_millis(10);
-/// After so long without an answer nothing is known.
+/// After this long without an answer nothing is known.
 const SILENT: Nanos = Nanos::from_secs(2);
 
-/// The far queue, as far as it is known.
+/// The far queue, as far as known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FarDelay {
     /// The delay of a packet that arrives there now.
     pub delay: Nanos,
-    /// The delay when it is full, if that was observed.
+    /// The delay when it is full, if observed.
     pub room: Option<Nanos>,
 }
 
 impl FarDelay {
-    /// A wait in a queue that was never seen full.
+    /// A delay in a queue that was never seen full.
     #[must_use]
     pub const fn of(delay: Nanos) -> Self {
         Self { delay, room: None }
     }
 }
 
-/// The far queue as probes see it. O(1) per probe, amortised.
+/// The far queue as seen by probes. O(1) per probe, amortised.
 #[derive(Debug, Default)]
 pub struct FarQueue {
-    // Numbers and departures of probes that are not back, in order.
+    // Numbers and departures of probes in flight, in order.
     in_flight: VecDeque<(u64, Nanos)>,
     next: u64,
     least: Minutes,
@@ -56,7 +55,7 @@ pub struct FarQueue {
     lost: u64,
 }
 
-/// A value for each of the last minutes, the youngest last.
+/// A value for each of the last minutes, the latest last.
 #[derive(Debug, Default)]
 struct Minutes(VecDeque<(u64, Nanos)>);
 
@@ -87,7 +86,7 @@ impl Minutes {
 }
 
 impl FarQueue {
-    /// A probe leaves; its number.
+    /// Records that a probe is sent; returns its number.
     pub fn probe(&mut self, now: Nanos) -> u64 {
         if self.in_flight.len() == MOST_IN_FLIGHT {
             self.in_flight.pop_front();
@@ -99,7 +98,7 @@ impl FarQueue {
         number
     }
 
-    /// A probe is back. Numbers that are not in flight are ignored.
+    /// Records that a probe has returned. Numbers that are not in flight are ignored.
     pub fn back(&mut self, number: u64, now: Nanos) {
         let mut was_lost = false;
         while let Some(&(first, sent)) = self.in_flight.front() {
@@ -130,8 +129,8 @@ impl FarQueue {
         self.last = Some((took, now));
     }
 
-    /// How long a packet waits in the queue, as far as is known at `now`; `None` before the first probe is back, and when
-    /// none has been for two seconds.
+    /// How long a packet waits in the queue, as far as known at `now`; `None` before the first probe has returned, and if none
+    /// has for two seconds.
     #[must_use]
     pub fn delay(&self, now: Nanos) -> Option<FarDelay> {
         let base = self.base()?;
@@ -140,7 +139,7 @@ impl FarQueue {
         Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
     }
 
-    /// Probes take another path from now on: nothing is known, and those in flight are ignored. Numbers continue.
+    /// Probes take another path from now on: forgets what is known and ignores those in flight. Numbers continue.
     pub fn forget(&mut self) {
         *self = Self { next: self.next, lost: self.lost, ..Self::default() };
     }
@@ -151,7 +150,7 @@ impl FarQueue {
         self.least.least()
     }
 
-    /// Probes that were not answered.
+    /// The number of lost probes.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
@@ -166,7 +165,7 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    /// A probe every 100 ms from `from` on; what each takes in milliseconds, 0 for one that is lost.
+    /// A probe every 100 ms from `from` on; `took` is the round trip of each in milliseconds, 0 for one that is lost.
     fn play(far: &mut FarQueue, from: u64, took: &[u64]) -> Nanos {
         let mut now = Nanos::ZERO;
         for (at, &took) in (from..).step_by(100).zip(took) {
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(far.delay(Nanos::ZERO), None);
         let now = play(&mut far, 0, &[30, 20, 75]);
         assert_eq!((far.base(), far.delay(now)), (Some(millis(20)), Some(FarDelay::of(millis(55)))));
-        // A probe that has been in flight for 95 ms says more.
+        // A probe that has been in flight for 95 ms gives more information.
         far.probe(now);
         assert_eq!(far.delay(now + millis(95)), Some(FarDelay::of(millis(75))));
     }
@@ -226,7 +225,7 @@ mod tests {
         let mut far = FarQueue::default();
         let now = play(&mut far, 0, &[20, 60, 0, 70, 30]);
         assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (1, Some(millis(50))));
-        // One that is lost while the queue is short says nothing of its room.
+        // A probe lost while the queue is short gives no information about its room.
         let now = play(&mut far, 1_000, &[22, 0, 25]);
         assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (2, Some(millis(50))));
         let now = play(&mut far, 601_000, &[25, 25]);

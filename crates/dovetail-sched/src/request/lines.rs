@@ -1,8 +1,8 @@
-//! Requests in line.
+//! Lines of waiting requests.
 //!
-//! A request may be cancelled wherever it stands, and a user may take all of theirs to another class. So lines are linked
-//! through tables by request: joining and leaving is O(1) anywhere, and nothing allocates once the tables have grown to
-//! the largest id.
+//! A request may be cancelled wherever it is in a line, and a user may take all of theirs to another class. So lines are linked
+//! through tables by request: joining and leaving is O(1) anywhere, and nothing allocates once the tables have grown to the
+//! largest id.
 
 use alloc::vec::Vec;
 
@@ -43,27 +43,27 @@ impl Default for Neighbours {
     }
 }
 
-/// Who stands before and after whom, in any number of lines; a request stands in one at most.
+/// The links of any number of lines; a request is in at most one.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     neighbours: Vec<Neighbours>,
 }
 
 impl Links {
-    /// Whether the request stands in a line.
+    /// Whether the request is in a line.
     #[inline]
     pub(super) fn contains(&self, request: RequestId) -> bool {
         self.neighbours.get(request.0 as usize).is_some_and(|beside| beside.before != NOT_IN_LINE)
     }
 
-    /// Who stands behind a request that is in a line.
+    /// The request behind one that is in a line.
     #[inline]
     fn after(&self, request: RequestId) -> Option<RequestId> {
         let after = self.neighbours.get(request.0 as usize)?.after;
         (after != NO_REQUEST).then_some(RequestId(after))
     }
 
-    /// Joins `line` at its end; the request is in none.
+    /// Adds the request, which must be in no line, at the end of `line`.
     #[inline]
     pub(super) fn push(&mut self, line: &mut Line, request: RequestId) {
         let before = core::mem::replace(&mut line.last, request.0);
@@ -75,7 +75,7 @@ impl Links {
         }
     }
 
-    /// Leaves `line`, in which the request is.
+    /// Removes the request from `line`, which it must be in.
     #[inline]
     pub(super) fn remove(&mut self, line: &mut Line, request: RequestId) {
         let Neighbours { before, after } = core::mem::take(&mut self.neighbours[request.0 as usize]);
@@ -90,7 +90,7 @@ impl Links {
     }
 }
 
-/// A line for every class; users may change theirs.
+/// A line for every class; users may change their class.
 #[derive(Debug, Default)]
 pub(super) struct ClassLines {
     classes: Vec<Line>,
@@ -101,25 +101,25 @@ pub(super) struct ClassLines {
 }
 
 impl ClassLines {
-    /// How many requests stand in all lines.
+    /// The number of requests in all lines.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the request stands in a line.
+    /// Whether the request is in a line.
     #[inline]
     pub(super) fn contains(&self, request: RequestId) -> bool {
         self.by_class.contains(request)
     }
 
-    /// Who is first in the class's line.
+    /// The first request in the class's line.
     #[inline]
     pub(super) fn first(&self, class: ClassId) -> Option<RequestId> {
         self.classes.get(class.0 as usize)?.first()
     }
 
-    /// The user's request joins the class's line; nothing is done if it stands in one.
+    /// Adds the user's request to the class's line, unless it is in one already.
     #[inline]
     pub(super) fn push(&mut self, request: RequestId, user: UserId, class: ClassId) {
         if !self.contains(request) {
@@ -129,7 +129,7 @@ impl ClassLines {
         }
     }
 
-    /// The user's request leaves the class's line; false if it stands in none.
+    /// Removes the user's request from the class's line; returns false if it is in none.
     #[inline]
     pub(super) fn remove(&mut self, request: RequestId, user: UserId, class: ClassId) -> bool {
         if !self.contains(request) {
@@ -141,7 +141,7 @@ impl ClassLines {
         true
     }
 
-    /// All of the user's requests in line go to the end of another class's, in the same order. O(their number).
+    /// Moves all of the user's requests in line to the end of another class's, in the same order. O(their number).
     pub(super) fn move_user(&mut self, user: UserId, from: ClassId, to: ClassId) {
         let mut next = self.users.get(user.0 as usize).and_then(|line| line.first());
         while let Some(request) = next {

@@ -1,35 +1,35 @@
-//! Scheduling of requests whose answers are the load.
+//! Scheduling of requests whose responses are the load.
 //!
 //! # The model
 //!
-//! A gateway stands at the users' end of a narrow downlink. Users send it *requests*; each, once *released*, is answered
-//! by a server far away, and the *response* comes down the link. The queue that hurts is at the far end of the link, out
-//! of reach. What the gateway decides is when a request leaves and, where it ends the transport protocol itself, when a
-//! response is *read*: a response that is not read closes its window, and its sender stops.
+//! A gateway is at the users' end of a narrow downlink. Users send it *requests*; each, once *released*, is answered by a
+//! server far away, and the *response* comes down the link. The queue to avoid is at the far end of the link, out of reach. The
+//! gateway decides when a request leaves and, if it ends the transport protocol itself, when a response is *read*: a response
+//! that is not read closes its window, and its sender stops.
 //!
-//! Users belong to *classes* with weights. What a response brings is counted in *units*: bytes for HTTP, tokens for an
-//! inference server, whatever the narrow resource is made of.
+//! Users belong to *classes* with weights. Responses are counted in *units*: bytes for HTTP, tokens for an inference server,
+//! whatever the narrow resource consists of.
 //!
-//! Nothing here performs I/O, reads a clock or draws a random number. The *environment* (a gateway, a simulator, a tower
-//! layer) owns the sockets and drives a [`RequestScheduler`]:
+//! Nothing here performs I/O, reads a clock or draws a random number. The *environment* (a gateway, a simulator, a tower layer)
+//! owns the sockets and drives a [`RequestScheduler`]:
 //!
-//! 1. it tells what it learns, as it happens: a request [`arrived`](RequestScheduler::enqueue), the response's
-//!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)) or
-//!    that wait because it may not take them ([`ready`](RequestScheduler::ready)), the response's
-//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far
-//!    queue is ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
-//! 2. after that, and at [`poll_at`](RequestScheduler::poll_at), it asks [`dequeue`](RequestScheduler::dequeue) until
-//!    there is no more to do. Each [`Turn`] releases a request or lets more of a response be taken.
+//! 1. it reports events as they happen: a request [`arrived`](RequestScheduler::enqueue), the response's
+//!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)) or that
+//!    wait because it may not take them in ([`ready`](RequestScheduler::ready)), the response's
+//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far queue is
+//!    ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
+//! 2. after that, and at [`poll_at`](RequestScheduler::poll_at), it calls [`dequeue`](RequestScheduler::dequeue) until it
+//!    returns `None`. Each [`Turn`] releases a request or lets more of a response be taken in.
 //!
 //! ```text
 //! enqueue --Turn::releases--> released --Turn--> ... --> ended
 //!    \______________________________\______________________ cancel
 //! ```
 //!
-//! Ids are the environment's, dense from 0: tables are indexed by them. A request's id is free again after `ended` or
+//! Ids are assigned by the environment, dense from 0: they index tables. A request's id is free again after `ended` or
 //! `cancel`, a user's after `forget_user`.
 //!
-//! A request that has to be sent again is cancelled and enqueued anew in the same instant: its user never stops counting.
+//! A request that has to be sent again is cancelled and enqueued anew at the same instant: its user never stops counting.
 //!
 //! ```
 //! use dovetail_sched::{
@@ -54,18 +54,18 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! # Where things are
+//! # Modules and types
 //!
-//! | module | what |
+//! | item | contents |
 //! |---|---|
 //! | [`msf_rs`] | minimum-service-first request scheduling, as published |
 //! | [`grants`] | requests and responses scheduled together, the far queue kept short |
 //! | [`none`] | the ordinary gateway |
 //! | [`delay_pools`] | a fixed rate for each class |
-//! | [`Capped`] | a rate that a class may not exceed, around any policy |
-//! | [`Accounts`] | who is of which class and who is active, counted exactly |
+//! | [`Capped`] | a maximum rate for classes, around any policy |
+//! | [`Accounts`] | the users' classes and the number of active users, counted exactly |
 //! | [`FarQueue`] | how long the far queue is, from probes |
-//! | [`UplinkUse`] | whether much is sent up, and what acknowledgements take |
+//! | [`UplinkUse`] | whether the uplink is busy, and what acknowledgements take of it |
 
 mod accounts;
 mod capped;
@@ -89,5 +89,5 @@ pub use setup::RequestSetup;
 pub use uplink::{UPLOADS, UplinkUse};
 
 pub use crate::registry::{REQUESTS as REGISTRY, RequestSpec};
-/// A request policy's line in the registry.
+/// A request policy's registry entry.
 pub type RequestEntry = crate::entry::Entry<crate::entry::RequestBuild>;

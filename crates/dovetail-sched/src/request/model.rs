@@ -50,7 +50,7 @@ pub struct Request {
 pub struct Turn {
     /// The request.
     pub request: RequestId,
-    /// Whether this turn releases it; otherwise it was released before.
+    /// Whether this turn releases the request; otherwise it was released before.
     pub releases: bool,
     /// The number of further units of the response that may be taken in; [`u64::MAX`] for all of them.
     pub units: u64,

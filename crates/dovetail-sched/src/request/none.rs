@@ -1,5 +1,5 @@
-//! `none`: the ordinary gateway. Every request leaves as it comes and every response is read as it comes, so that all the
-//! queue is at the link's far end. What others are compared with.
+//! `none`: the ordinary gateway. Every request leaves as it arrives and every response is read as it arrives, so that the whole
+//! queue is at the link's far end. The baseline of comparisons.
 //!
 //! ```
 //! use dovetail_sched::{
@@ -29,7 +29,7 @@ use crate::{
     entry::{Knobs, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "none",
     summary: "the ordinary gateway: requests and responses are forwarded as they arrive",

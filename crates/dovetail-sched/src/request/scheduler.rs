@@ -13,7 +13,7 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Adds a class, or changes its weight.
     fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos);
 
-    /// Adds a user, or moves them to another class with all their requests. Classes and users are set before anything
+    /// Adds a user, or moves them to another class with all their requests. Classes and users must be set before anything
     /// refers to them; a request of an unknown user is ignored.
     fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos);
 
@@ -26,8 +26,8 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// A request arrived.
     fn enqueue(&mut self, request: &Request, now: Nanos);
 
-    /// The response's length in units, as its sender states it, or as it is seen to be once all that is left waits. Of one that goes
-    /// on after that nothing is known again.
+    /// The response's length in units, as its sender states it, or as observed once all that is left waits. If more arrives
+    /// after that, the length is unknown again.
     fn length(&mut self, request: RequestId, units: u64, now: Nanos);
 
     /// This many more units of the response were taken in.
@@ -36,18 +36,19 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Units of the response are waiting that may not be taken in yet.
     fn ready(&mut self, request: RequestId, now: Nanos);
 
-    /// The connection that the response comes on offers its sender a window of this many units whatever turns say,
-    /// because of earlier responses on it. Reported before or after the release.
+    /// The response's connection offers its sender a window of this many units regardless of turns, because of earlier
+    /// responses on it. Reported before or after the release.
     fn offers(&mut self, request: RequestId, window: u64, now: Nanos);
 
-    /// A round trip on the response's connection takes so long, as its transport measures it, at least: where what comes first
-    /// may be of an earlier response, the scheduler would take less for one. Reported before or after the release, if at all.
+    /// The round trip on the response's connection, as measured by its transport. Without it the scheduler may assume too short
+    /// a round trip, if the first units to arrive belong to an earlier response. Reported before or after the release, if at
+    /// all.
     fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos);
 
-    /// Whether so much is sent up the link unpaced that what is known of the far queue may be the uplink's.
+    /// Whether so much unpaced traffic is sent up the link that the reported far queue may be the uplink's.
     fn uplink(&mut self, is_busy: bool, now: Nanos);
 
-    /// The response is over: whole, or broken off by its sender. The id is free.
+    /// The response is over: complete, or broken off by its sender. The id is free.
     fn ended(&mut self, request: RequestId, now: Nanos);
 
     /// The request is cancelled, waiting or outstanding. The id is free.
@@ -59,10 +60,10 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// The delay of the link's far queue; `None` if it is not known.
     fn far_queue(&mut self, seen: Option<FarDelay>, now: Nanos);
 
-    /// The next turn, if there is one now: release a request, or take in more of a response.
+    /// Takes the next turn, if there is one now: release a request, or take in more of a response.
     fn dequeue(&mut self, now: Nanos) -> Option<Turn>;
 
-    /// When to call [`dequeue`](Self::dequeue) again even if nothing happens before.
+    /// When to call [`dequeue`](Self::dequeue) again if nothing happens before.
     fn poll_at(&self) -> Option<Nanos>;
 
     /// The policy's own figures, by name.
@@ -75,7 +76,7 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Changes knobs of the same policy at `now`; no request is lost.
     ///
     /// # Errors
-    /// [`PolicyError`] naming the first knob that cannot be changed while it runs ([`Knob::retunable`](crate::entry::Knob)
-    /// says which can), or that `knobs` are another policy's. Nothing has changed then.
+    /// [`PolicyError`] naming the first knob that cannot be changed while it runs ([`Knob::retunable`](crate::entry::Knob) says
+    /// which can), or reporting that `knobs` are another policy's. Nothing has changed then.
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError>;
 }

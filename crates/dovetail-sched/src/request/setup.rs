@@ -5,13 +5,13 @@
 pub struct RequestSetup {
     /// The link's capacity in units per second: its goodput, not its raw rate.
     pub rate: f64,
-    /// Units of a response that one turn permits, where a policy schedules responses.
+    /// Units of a response that one turn permits, if the policy schedules responses.
     pub quantum: u64,
     /// The initial window: units that may be in flight beyond those that may be taken in.
     pub window: u64,
     /// The largest window.
     pub longest_window: u64,
-    /// What arrives with every response and is not part of its length: a header.
+    /// Units that arrive with every response and are not part of its length: a header.
     pub overhead: u64,
 }
 
@@ -22,9 +22,9 @@ impl RequestSetup {
         (1e-3..=1e15).contains(&units_per_s)
     }
 
-    /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns permit sending two full
-    /// segments, and nothing is in flight that no turn permitted. A twentieth is left for what is not scheduled: window
-    /// updates and retransmissions; `grants` leaves another, since it knows of no far queue.
+    /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns permit sending two full segments,
+    /// and nothing is in flight that no turn permitted. A twentieth is reserved for unscheduled traffic: window updates and
+    /// retransmissions; `grants` reserves another, since no far queue is reported to it.
     #[must_use]
     pub fn for_uplink(rate: f64) -> Self {
         Self { rate: 0.95 * rate, quantum: 2 * 1448, window: 0, longest_window: 0, overhead: 0 }
@@ -32,10 +32,10 @@ impl RequestSetup {
 
     /// For HTTP over TCP: units are bytes, `rate` is the link's goodput in bytes a second.
     ///
-    /// A turn is two full segments of Ethernet's size. A window is what the link carries in 34 ms, so that a dozen
-    /// responses from far away fill it, and not under 8 KiB, the least that Linux makes of `SO_RCVBUF`'s usual floor; it
-    /// may grow to what the link carries in 1.4 s: twice a satellite's round-trip time and some queue, for where half of a window
-    /// is left unread.
+    /// A turn is two full segments of Ethernet's size. The initial window is what the link carries in 34 ms, so that a dozen
+    /// responses from far away fill it, and at least 8 KiB, the least that Linux makes of the usual minimum of `SO_RCVBUF`; it
+    /// may grow to what the link carries in 1.4 s: twice a satellite's round-trip time and some queue, for connections on which
+    /// half of a window is left unread.
     #[must_use]
     pub fn for_bytes(rate: f64) -> Self {
         let carries = |seconds: f64| (rate * seconds) as u64;

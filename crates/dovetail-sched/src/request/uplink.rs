@@ -1,31 +1,31 @@
-//! What goes up the link, as far as the scheduling of what comes down it depends on that.
+//! The use of the uplink, as far as the scheduling of the downlink depends on it.
 //!
-//! *Acknowledgements* take room of the uplink and are not scheduled. They are counted: a segment for two full ones that come
-//! down (RFC 1122, section 4.2.3.2), a few at once, as each count costs a look at the scheduler.
+//! *Acknowledgements* take capacity of the uplink and are not scheduled. They are counted: one segment for two full ones
+//! received (RFC 1122, section 4.2.3.2), a few at once, as each count costs a call of the scheduler.
 //!
-//! *Much is sent* from when 16 kB were within two seconds until two seconds bring less. Probes go both ways, and what they wait
-//! may then be the uplink's queue ([`RequestScheduler::uplink`](super::RequestScheduler::uplink)). The spells of two seconds are
-//! one after another, not sliding: a look costs O(1) and no memory.
+//! The uplink is *busy* from when 16 kB were sent within two seconds until two seconds bring less. Probes go both ways, and
+//! their wait may then be due to the uplink's queue ([`RequestScheduler::uplink`](super::RequestScheduler::uplink)). The
+//! periods of two seconds are consecutive, not sliding: a check costs O(1) and no memory.
 
 use crate::Nanos;
 
-/// How uploads are ordered where the uplink's rate is known ([`RequestSetup::for_uplink`](super::RequestSetup::for_uplink)): the
-/// first 20 kB of each before the rest of others. The rate is not learnt, as nothing probes the uplink apart.
+/// The order of uploads if the uplink's rate is known ([`RequestSetup::for_uplink`](super::RequestSetup::for_uplink)): the
+/// first 20 kB of each before the rest of others. The rate is not learnt, as nothing probes the uplink separately.
 pub const UPLOADS: &str = "grants:order=first,first=20kB,learn=off";
 
-/// What an acknowledgement is of: two full segments.
+/// The data that one acknowledgement covers: two full segments.
 const ACKED_BYTES: f64 = 2.0 * 1_448.0;
-/// So many acknowledgements are counted at once.
+/// The number of acknowledgements counted at once.
 const ACKS_AT_ONCE: f64 = 8.0;
-/// This many bytes in a spell may fill an uplink, and be on their way for as long again.
+/// This many bytes in a period may fill an uplink, and be in flight for as long again.
 const MUCH_BYTES: u64 = 16_384;
 const SPELL: Nanos = Nanos::from_secs(2);
 
-/// How an uplink is used. O(1) an event.
+/// Tracks the use of an uplink. O(1) per event.
 #[derive(Debug)]
 pub struct UplinkUse {
     ack_bytes: f64,
-    // Of acknowledgements, what was not counted yet.
+    // Bytes of acknowledgements that have not been counted yet.
     acked_bytes: f64,
     is_busy: bool,
     since: Nanos,
@@ -33,13 +33,14 @@ pub struct UplinkUse {
 }
 
 impl UplinkUse {
-    /// Of an uplink on which an acknowledgement takes this many bytes.
+    /// For an uplink on which an acknowledgement takes this many bytes.
     #[must_use]
     pub const fn new(ack_bytes: f64) -> Self {
         Self { ack_bytes, acked_bytes: 0.0, is_busy: false, since: Nanos::ZERO, sent_bytes: 0 }
     }
 
-    /// This many bytes came down, and are acknowledged. What to count of that, if it is enough.
+    /// Records that this many bytes were received and acknowledged. Returns the bytes of acknowledgements to count, once there
+    /// are enough.
     pub fn acknowledges(&mut self, bytes: u64) -> Option<u64> {
         self.acked_bytes += bytes as f64 * self.ack_bytes / ACKED_BYTES;
         if self.acked_bytes < ACKS_AT_ONCE * self.ack_bytes {
@@ -50,7 +51,7 @@ impl UplinkUse {
         Some(whole)
     }
 
-    /// This many bytes were sent. Whether much is sent, if that is news.
+    /// Records that this many bytes were sent. Returns whether the uplink is busy, if that has changed.
     pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
         let over = self.look(now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
@@ -61,7 +62,8 @@ impl UplinkUse {
         over
     }
 
-    /// Whether a spell is over, and another begins; to be called once a second. Whether much is sent, if that is news.
+    /// Starts a new period if the current one is over; call it once a second. Returns whether the uplink is busy, if that has
+    /// changed.
     pub fn look(&mut self, now: Nanos) -> Option<bool> {
         if now - self.since < SPELL {
             return None;

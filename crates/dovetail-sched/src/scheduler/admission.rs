@@ -1,8 +1,7 @@
-//! What becomes of a packet that is offered.
+//! The result of offering a packet.
 
-/// What became of a packet that was offered to [`Scheduler::enqueue`](crate::Scheduler::enqueue), and of others because of
-/// it. Both are to be examined: where limits in packets and in bytes meet, a packet can be refused after others had to
-/// go.
+/// What happened to a packet offered to [`Scheduler::enqueue`](crate::Scheduler::enqueue), and to others because of it. Check
+/// both fields: if there are limits in packets and in bytes, a packet can be refused after others were evicted.
 ///
 /// ```
 /// # use dovetail_sched::{Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -28,18 +27,17 @@
 #[must_use = "a refused packet is the caller's to drop and count, and evicted ones are to be collected"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
-    /// Why it was not taken; `None` where it is queued.
+    /// Why the packet was refused; `None` if it is queued.
     pub refused: Option<DropReason>,
-    /// Whether there are packets that lost their places: collect them with
-    /// [`poll_evicted`](crate::Scheduler::poll_evicted).
+    /// Whether packets were evicted: collect them with [`poll_evicted`](crate::Scheduler::poll_evicted).
     pub evicted: bool,
 }
 
 impl Admission {
-    /// It is queued, and nothing was dropped for it.
+    /// The packet is queued, and none was evicted.
     pub const QUEUED: Self = Self { refused: None, evicted: false };
 
-    /// It is refused, and nothing was dropped for it.
+    /// The packet is refused, and none was evicted.
     pub const fn refused(reason: DropReason) -> Self {
         Self { refused: Some(reason), evicted: false }
     }
@@ -61,6 +59,6 @@ pub enum DropReason {
     BufferFull,
     /// The flow's id is not below [`Limits::flows`](crate::Limits::flows).
     TooManyFlows,
-    /// The packet's demand is not over the number of resources that the scheduler was built for.
+    /// The demand is for another number of resources than the scheduler was built for.
     WrongDemand,
 }

@@ -1,12 +1,12 @@
-//! What happens to packets in the pipeline, and which of it a scheduler is to be told.
+//! Events of packets in the pipeline, and which of them a scheduler needs.
 
 use crate::{FlowId, MAX_RESOURCES, Nanos};
 
 /// What happened to a packet on a resource.
 ///
-/// A packet crosses its resources in order, so its life is a row of `Started` and `Finished`. It ends with `Finished` on the
-/// last resource, or early with *one* of [`Dropped`](Self::Dropped) and [`Aborted`](Self::Aborted), after which nothing more
-/// is told of it:
+/// A packet crosses its resources in order, so its events are a sequence of `Started` and `Finished`. It ends with `Finished`
+/// on the last resource, or early with *one* of [`Dropped`](Self::Dropped) and [`Aborted`](Self::Aborted), after which there
+/// are no more events of it:
 ///
 /// ```text
 /// Started 0, Finished 0, Started 1, Finished 1        it crossed both resources
@@ -57,31 +57,31 @@ pub enum Stage {
     Started,
     /// The packet finished on the resource.
     Finished,
-    /// The packet left the pipeline after the resource before and will never start on this one.
+    /// The packet left the pipeline after the previous resource and will never start on this one.
     Dropped,
     /// The packet left the pipeline while it was on the resource.
     Aborted,
 }
 
-/// Something that happened to a dispatched packet in the pipeline.
+/// An event of a dispatched packet in the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
     /// The packet's flow.
     pub flow: FlowId,
-    /// The note that came with its [`Dispatch`](crate::Dispatch).
+    /// The ticket of its [`Dispatch`](crate::Dispatch).
     pub ticket: u64,
     /// The resource, from 0 in pipeline order.
     pub resource: u8,
-    /// What happened there.
+    /// The event.
     pub stage: Stage,
-    /// The time that the packet really took on the resource, for [`Stage::Finished`] and, as far as it came, for
+    /// The time that the packet really took on the resource, for [`Stage::Finished`] and, up to the end, for
     /// [`Stage::Aborted`]; else zero.
     pub took: Nanos,
 }
 
 impl Feedback {
-    /// Whether `stage` ([`Stage::Started`] or [`Stage::Finished`]) on `resource` is no longer to be waited for: it has
-    /// happened with this event, or will not happen any more because of it. True once for each packet.
+    /// Whether this event settles `stage` ([`Stage::Started`] or [`Stage::Finished`]) on `resource`: it has happened with this
+    /// event, or will never happen because of it. True exactly once for each packet.
     #[inline]
     #[must_use]
     pub fn settles(&self, stage: Stage, resource: usize) -> bool {
@@ -93,7 +93,7 @@ impl Feedback {
         }
     }
 
-    /// Whether the packet left the pipeline before its end.
+    /// Whether the packet left the pipeline early.
     #[inline]
     #[must_use]
     pub fn is_death(&self) -> bool {
@@ -101,8 +101,8 @@ impl Feedback {
     }
 }
 
-/// The feedback that a scheduler wants; an environment may leave out all other. A scheduler that wants any is also told
-/// of packets that leave the pipeline early, [`Stage::Dropped`] and [`Stage::Aborted`].
+/// The feedback that a scheduler needs; an environment may omit all other. A scheduler that needs any is also told of packets
+/// that leave the pipeline early, [`Stage::Dropped`] and [`Stage::Aborted`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interest(u16);
 
@@ -110,7 +110,7 @@ impl Interest {
     /// No feedback at all.
     pub const NONE: Self = Self(0);
 
-    /// `stage` on `resource` (from 0, below [`MAX_RESOURCES`]); nothing for the two that no scheduler asks for.
+    /// `stage` on `resource` (from 0, below [`MAX_RESOURCES`]); nothing for `Dropped` and `Aborted`, which need no interest.
     #[must_use]
     pub const fn of(stage: Stage, resource: usize) -> Self {
         assert!(resource < MAX_RESOURCES);
@@ -121,13 +121,13 @@ impl Interest {
         }
     }
 
-    /// Both interests.
+    /// The union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether `stage` on `resource` is of interest.
+    /// Whether it includes `stage` on `resource`.
     #[inline]
     #[must_use]
     pub const fn has(self, stage: Stage, resource: usize) -> bool {
@@ -137,7 +137,7 @@ impl Interest {
         }
     }
 
-    /// As bits, for hosts that keep them: bit `r` is `Started` on resource `r`, bit `8 + r` is `Finished` there.
+    /// As bits, for hosts that store them: bit `r` is `Started` on resource `r`, bit `8 + r` is `Finished` there.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
@@ -158,7 +158,7 @@ mod tests {
         Feedback { flow: FlowId(0), ticket: 0, resource, stage, took: Nanos::ZERO }
     }
 
-    /// Every way through three resources, whole or cut off: whatever is waited for is settled exactly once.
+    /// Every way through three resources, complete or cut off: every stage is settled exactly once.
     #[test]
     fn whatever_is_waited_for_is_settled_once() {
         let whole: std::vec::Vec<_> =

@@ -1,7 +1,7 @@
-//! Schedulers around schedulers.
+//! Forwarding for schedulers around schedulers.
 
-/// Writes methods of [`Scheduler`](crate::Scheduler) that only pass on to a field which is one: `inner: dequeue, poll_at`.
-/// `*: dequeue, poll_at` passes on to what a pointer such as `Box<S>` points to.
+/// Writes methods of [`Scheduler`](crate::Scheduler) that only forward to a field that is a scheduler:
+/// `inner: dequeue, poll_at`. `*: dequeue, poll_at` forwards to the target of a pointer such as `Box<S>`.
 ///
 /// ```
 /// use dovetail_sched::{Admission, Nanos, Packet, Scheduler, forward_scheduler};

@@ -1,4 +1,4 @@
-//! What an environment drives, and the words that cross that border.
+//! The traits that an environment drives, and the types of their arguments and results.
 
 mod admission;
 mod boxed;

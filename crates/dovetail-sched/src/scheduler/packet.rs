@@ -2,33 +2,33 @@
 
 use crate::{Demand, FlowId, Nanos};
 
-/// One packet as a scheduler sees it: where it belongs, how large it is, what it costs. Its body stays with the
-/// environment, which finds it again by `handle`.
+/// One packet as a scheduler sees it: its flow, its size and its cost. Its body stays with the environment, which finds it by
+/// `handle`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// The flow, a dense id.
+    /// The flow's dense id.
     pub flow: FlowId,
     /// Length on the wire, in bytes.
     pub bytes: u32,
-    /// When it arrived, on the environment's clock.
+    /// The time of arrival, on the environment's clock.
     pub arrival: Nanos,
-    /// The environment's own name for the packet; no policy looks at it.
+    /// The environment's own identifier of the packet; no policy reads it.
     pub handle: u64,
-    /// Processing time on each resource, as far as it is known.
+    /// Processing time on each resource, as far as known.
     pub demand: Demand,
 }
 
-/// A packet that a scheduler released to the first resource.
+/// A packet released to the first resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dispatch {
     /// The packet.
     pub packet: Packet,
-    /// The policy's note on it, to be handed back in every [`Feedback`](crate::Feedback) about this packet.
+    /// The policy's ticket, to be returned in every [`Feedback`](crate::Feedback) about this packet.
     pub ticket: u64,
 }
 
 impl Dispatch {
-    /// The packet, of a policy that needs no note on it.
+    /// The packet, for a policy that needs no ticket.
     #[inline(always)]
     #[must_use]
     pub const fn plain(packet: Packet) -> Self {
@@ -36,12 +36,12 @@ impl Dispatch {
     }
 }
 
-/// Packets that are queued.
+/// The packets that are queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
-    /// How many.
+    /// Their number.
     pub packets: u64,
-    /// How many bytes they are.
+    /// Their total length in bytes.
     pub bytes: u64,
 }
 

@@ -1,17 +1,17 @@
-//! A look at the next packet.
+//! Peeking at the next packet.
 //!
-//! To choose a packet changes what a policy knows (tags move on, a turn is spent), so no policy can tell who is next without
-//! deciding it. [`Peekable`] takes the decision and keeps it: the packet that was examined is the one that the next
-//! [`dequeue`](Scheduler::dequeue) gives, whatever arrives in between. Linux does the same in `qdisc_peek_dequeued`.
+//! Choosing a packet changes a policy's state (tags move on, a turn is spent), so no policy can name the next packet without
+//! deciding. [`Peekable`] takes the decision and keeps it: the packet that was peeked at is the one that the next
+//! [`dequeue`](Scheduler::dequeue) returns, whatever arrives in between. Linux does the same in `qdisc_peek_dequeued`.
 
 use super::{Backlog, Dispatch, Packet, contract::Scheduler};
 use crate::{FlowId, Nanos, forward_scheduler};
 
-/// A scheduler whose next packet can be examined: for hosts that must know its size before they can send, as a shaper
-/// or a ring of descriptors does. Nothing is added to schedulers that are not peeked into.
+/// A scheduler that can show its next packet: for hosts that must know its size before they can send, such as a shaper or a
+/// ring of descriptors. Without peeking it adds nothing to the inner scheduler.
 ///
-/// A packet that was peeked at has been charged as of then. It still counts as [backlog](Scheduler::backlog), but its place
-/// in the buffer is free and it cannot be evicted.
+/// A packet that was peeked at is charged at that moment. It still counts as [backlog](Scheduler::backlog), but its place in
+/// the buffer is free and it cannot be evicted.
 ///
 /// ```
 /// use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, Peekable, PolicySpec, Scheduler, Setup};
@@ -32,7 +32,7 @@ use crate::{FlowId, Nanos, forward_scheduler};
 /// assert_eq!((room_bytes, link.backlog().packets), (100, 0));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-// What every call looks at lies together: the inner one, and whether there is a next packet.
+// Adjacent, because every call reads both: the inner scheduler, and whether there is a next packet.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Peekable<S> {
@@ -41,14 +41,14 @@ pub struct Peekable<S> {
 }
 
 impl<S: Scheduler> Peekable<S> {
-    /// `inner`, with a look ahead.
+    /// Wraps `inner`.
     #[must_use]
     pub const fn new(inner: S) -> Self {
         Self { inner, next: None }
     }
 
-    /// The packet that [`dequeue`](Scheduler::dequeue) gives next, if the policy lets one go at `now`. Costs what `dequeue`
-    /// does the first time, and nothing until the packet is taken.
+    /// The packet that [`dequeue`](Scheduler::dequeue) returns next, if the policy releases one at `now`. The first call costs
+    /// as much as `dequeue`; further calls are free until the packet is taken.
     #[inline]
     pub fn peek(&mut self, now: Nanos) -> Option<&Packet> {
         if self.next.is_none() {
@@ -67,7 +67,7 @@ impl<S: Scheduler> Peekable<S> {
 impl<S: Scheduler> Scheduler for Peekable<S> {
     #[inline]
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
-        // Mostly nobody has looked: then the inner one writes its answer where it is wanted, and nothing is moved.
+        // Without peeking, the usual case, the inner scheduler writes its result in place, and nothing is moved.
         if self.next.is_none() { self.inner.dequeue(now) } else { self.next.take() }
     }
 

@@ -45,7 +45,7 @@ fn table_2() {
     }
 }
 
-/// Eq. 14 takes the dearest packet as a whole, eq. 13 the dearest on each resource, which may be another packet.
+/// Eq. 14 takes the costliest packet as a whole, eq. 13 the costliest on each resource, which may be another packet.
 #[test]
 fn kinds_of_packet_are_told_apart() {
     let node = node(&[(100.0, 1.0), (100.0, 1.0)]);
@@ -301,7 +301,7 @@ enum Step {
     Release(usize),
 }
 
-/// Round numbers and odd ones, so that limits are met exactly and by a hair.
+/// Round numbers and odd ones, so that limits are met exactly and by the smallest margin.
 fn units(most: u32) -> impl Strategy<Value = f64> {
     prop_oneof![(1..=most / 10).prop_map(|tens| f64::from(tens) * 10.0), (0.001..f64::from(most)), Just(1.0 / 3.0)]
 }
@@ -314,7 +314,7 @@ fn packets(resources: usize) -> impl Strategy<Value = Vec<Amounts>> {
     prop::collection::vec(prop::collection::vec(cost(), resources).prop_map(|units| amounts(&units)), 1..4)
 }
 
-/// A flow that can bear a little more than its own packets take at its own rates, so that others' packets decide.
+/// A flow whose limit leaves little beyond its own term, so that others' packets decide.
 fn reservation(resources: usize) -> impl Strategy<Value = Reservation> {
     let rate = prop::collection::vec(units(100), resources).prop_map(|units| amounts(&units));
     let patience = prop::option::of((1.0..1.5f64, prop_oneof![Just(0.0), 0.0..0.3f64]));
@@ -419,8 +419,7 @@ proptest! {
         }
     }
 
-    /// A warning is given exactly when a newcomer makes a flow of another level wait too long that did not before, or
-    /// longer than before.
+    /// A warning is given exactly when a new flow breaks the bound of a flow at another level, or exceeds it further.
     #[test]
     fn other_levels_are_warned_of((node, steps, by, _) in runs()) {
         let mut admission = Admission::going_by(node.clone(), by);

@@ -12,9 +12,9 @@ use proptest::{
     test_runner::{RngSeed, TestCaseResult, TestRunner},
 };
 
-/// Of a sum that should be the same.
+/// Tolerance for sums that should be equal.
 const SAME: f64 = 1e-9;
-/// Of a resource that is used up.
+/// Tolerance for a resource that is used up.
 const FEASIBLE: f64 = 1e-12;
 
 /// The same sets in every run: among very many such sets there is one on which the search is cut short.
@@ -29,7 +29,7 @@ fn for_all<S: Strategy>(cases: u32, seed: RngSeed, sets: S, check: impl Fn(S::Va
 
 type Way = fn(&Heads) -> Vec<Grant>;
 
-/// Every way of allocating so many resources.
+/// Every way of allocating this many resources.
 fn ways(m: usize) -> &'static [(&'static str, Way)] {
     if m <= 2 { &[("ends", Heads::ends), ("simplex", Heads::simplex)] } else { &[("simplex", Heads::simplex)] }
 }
@@ -51,7 +51,7 @@ fn the_largest_sum_of_bonuses() {
     }
 }
 
-/// Eq. 19 as it stands: everyone has alpha times the fair share at least.
+/// Eq. 19 as it stands: every flow has at least alpha times the fair share.
 #[test]
 fn the_largest_sum_with_a_guaranteed_share() {
     for m in RESOURCES {
@@ -72,8 +72,8 @@ fn the_largest_sum_with_a_guaranteed_share() {
     }
 }
 
-/// The solver's own tolerance is worth a lot where a group needs next to none of what is left. So the sum is proved: it
-/// is as much as what is left costs at prices at which nobody could do better.
+/// The solver's own tolerance makes a large difference if a group needs next to nothing of what is left. So the sum is proved:
+/// it equals the cost of what is left at prices at which no group could gain.
 #[test]
 fn nobody_could_do_better_however_close_or_small_the_times() {
     for m in RESOURCES {
@@ -91,7 +91,7 @@ fn nobody_could_do_better_however_close_or_small_the_times() {
     }
 }
 
-/// Where directions differ by a billionth, what seems to be gained is often rounding. Going after it ends in circles.
+/// If directions differ by a billionth, apparent gains are often rounding. Pursuing them would cycle.
 #[test]
 fn gains_that_are_rounding_are_let_be() {
     let mut runner = TestRunner::deterministic();
@@ -109,8 +109,8 @@ fn gains_that_are_rounding_are_let_be() {
     }
 }
 
-/// Eq. 18. The solver has to be let off a little of the sum. Where that is worth a lot in use, because two groups differ
-/// little, it proves nothing; nearly everywhere it does.
+/// Eq. 18. The solver must be allowed to miss a little of the sum. Where that makes a large difference in use, because two
+/// groups differ little, it proves nothing; nearly everywhere it does.
 #[test]
 fn of_equal_sums_the_one_that_uses_most() {
     for m in RESOURCES {
@@ -163,7 +163,7 @@ fn one_flow_gets_what_is_left_of_its_dominant_resource() {
     }
 }
 
-/// Where prices are in the hundreds of millions a favoured group, and one that is just like it, seems to gain something.
+/// If prices are in the hundreds of millions, a favoured group and an identical one appear to gain something.
 #[test]
 fn nobody_is_exchanged_for_somebody_alike() {
     let alike = direction(&[999_999_998, 1_000_000_000, 999_999_999]).expect("needs something");
@@ -175,7 +175,8 @@ fn nobody_is_exchanged_for_somebody_alike() {
     assert_eq!((solver.figures().pivots, solver.figures().capped), (2, 0));
 }
 
-/// Everyone goes the same way, so it does not matter who is favoured; and of two resources, the closed form says who.
+/// All flows have the same direction, so it does not matter which is favoured; for two resources, the closed form determines
+/// it.
 #[test]
 fn of_many_that_are_alike_one_is_favoured() {
     let directions = vec![direction(&[10, 4]).expect("needs something"); 20];
@@ -213,7 +214,7 @@ fn numbers_that_make_no_sense_do_no_harm() {
                     assert!(all && grants.len() <= resources.clamp(2, 8), "{grants:?} of {spare:?}");
                 }
             }
-            // Nobody, or somebody who is not there.
+            // Removes a group twice, and ones that were never there.
             for group in [0, 0, 77, u32::MAX] {
                 ends.remove(GroupId(group));
                 simplex.remove(GroupId(group));
@@ -227,7 +228,7 @@ fn numbers_that_make_no_sense_do_no_harm() {
     }
 }
 
-/// On this set the search is cut short, at two thirds of what is possible. That is counted, and what is granted is there.
+/// On this set the search is cut short, at two thirds of what is possible. That is counted, and the grants are feasible.
 #[test]
 fn a_search_that_is_cut_short_is_counted() {
     const ALL: u64 = 1_000_000_000_000_000_000;

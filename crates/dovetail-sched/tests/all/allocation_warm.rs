@@ -1,4 +1,4 @@
-//! The simplex method from its last solution: whatever came before, the answer is that of one that starts afresh.
+//! The simplex method starting from its last solution: whatever came before, the result is the same as from scratch.
 
 use crate::lp;
 
@@ -8,10 +8,10 @@ use crate::heads::{Granted, Heads, direction, guaranteed, tame, wild};
 use dovetail_sched::fluid::{Direction, Ends, Grant, GroupId, Simplex};
 use proptest::{prelude::*, test_runner::RngSeed};
 
-/// The same groups in a solver with a past, and in a new one.
+/// The same groups in a solver with a history, and in a new one.
 struct Pair {
     warm: Simplex,
-    // Ends have no past to speak of, but heaps to keep in order.
+    // `Ends` has no history to speak of, but heaps to keep in order.
     ends: Option<Ends>,
     groups: BTreeMap<u32, Direction>,
 }
@@ -33,7 +33,7 @@ impl Pair {
         self.ends.iter_mut().for_each(|ends| ends.remove(GroupId(group)));
     }
 
-    /// What the warm one grants and what the new one does.
+    /// The grants of the warm solver and of the new one.
     fn solve(&mut self, left: &[f64]) -> [Vec<Grant>; 2] {
         let mut cold = Simplex::new(left.len());
         self.groups.iter().for_each(|(&group, direction)| cold.insert(GroupId(group), direction));
@@ -143,7 +143,7 @@ proptest! {
     }
 }
 
-/// Numbers that look random (Steele, Lea and Flood's SplitMix64).
+/// Pseudo-random numbers (Steele, Lea and Flood's SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -159,7 +159,7 @@ impl Numbers {
     }
 }
 
-/// With times that are anything, one allocation only is the best, and the way to it does not show in a single bit.
+/// With arbitrary times, only one allocation is the best, and the path to it does not show in a single bit.
 #[test]
 fn a_long_past_does_not_show_in_a_bit() {
     for (m, few) in [(2, 1.2), (3, 1.6), (4, 1.9), (8, 4.0)] {
@@ -169,7 +169,7 @@ fn a_long_past_does_not_show_in_a_bit() {
             pair.insert(group, direction(&numbers.times(m)).expect("needs something"));
         }
         for step in 0..10_000 {
-            // A packet goes, and the flow's next is of another kind; now and then a group goes for good, or appears.
+            // A packet leaves, and the flow's next has another direction; occasionally a group disappears for good, or appears.
             let group = numbers.below(60) as u32;
             if pair.groups.len() > 30 && numbers.below(4) == 0 {
                 pair.remove(group);
@@ -194,7 +194,7 @@ fn a_long_past_does_not_show_in_a_bit() {
     }
 }
 
-/// A case in which mending comes to no end: the last solution is of no use any more.
+/// A case in which the repair does not finish: the last solution is useless.
 #[test]
 fn what_is_of_no_use_is_given_up() {
     const SECOND: u64 = 1_000_000_000;
@@ -214,7 +214,7 @@ fn what_is_of_no_use_is_given_up() {
     assert!((warm.sum - lp::largest_sum(&pair.heads(&left).rows(), &left, 0.0).expect("feasible")).abs() < 1e-9);
 }
 
-/// The flow's next packet is like its last, or somebody else's is: nothing is exchanged.
+/// The flow's next packet is like its last, or like another flow's: nothing is exchanged.
 #[test]
 fn what_comes_back_the_same_costs_nothing() {
     let mut numbers = Numbers(1);

@@ -22,7 +22,7 @@ fn packet(flow: u32, handle: u64, times: &[u64]) -> Packet {
     Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle, demand: demand(times) }
 }
 
-/// When each packet of a flow is through if the flow has a no-wait pipeline for itself: played out event by event.
+/// When each packet of a flow finishes if the flow has a no-wait pipeline to itself, simulated event by event.
 fn through_alone(packets: &[Vec<u64>]) -> Vec<u64> {
     let jobs: Vec<Job> =
         packets.iter().map(|demand| Job { flow: 0, bytes: 1, arrival: 0, demand: demand.clone() }).collect();
@@ -42,14 +42,14 @@ fn flows(most: usize) -> impl Strategy<Value = Vec<(Vec<Vec<u64>>, f64)>> {
     })
 }
 
-/// The tags of eqs. 1–5 for flows that arrive together in an empty box: each flow's time alone, from when its first
-/// packet is through, over its weight.
+/// The tags of eqs. 1–5 for flows that arrive together in an empty box: each flow's time alone, from when its first packet
+/// finishes, over its weight.
 fn tags(flow: &(Vec<Vec<u64>>, f64)) -> Vec<f64> {
     let through = through_alone(&flow.0);
     through.iter().map(|at| (at - through[0]) as f64 / flow.1).collect()
 }
 
-/// Queues all packets and gives them out: `(flow, number in flow)` in order.
+/// Queues all packets and takes them out: `(flow, number in flow)` in order.
 fn give_out(policy: &str, flows: &[(Vec<Vec<u64>>, f64)]) -> Vec<(usize, usize)> {
     let mut atfq = build(policy, flows[0].0[0].len(), Limits::UNLIMITED);
     for (id, (packets, weight)) in flows.iter().enumerate() {
@@ -71,7 +71,7 @@ proptest! {
             prop_assert_eq!(active.add(&demand(times)), Nanos(through));
             prop_assert_eq!(active.get(), Nanos(through));
         }
-        // A pair alone shows the gap: where the second starts.
+        // A pair alone shows the gap: it determines when the second starts.
         if let [one, other, ..] = &packets[..] {
             let pair = through_alone(&[one.clone(), other.clone()]);
             let starts = pair[1] - other.iter().sum::<u64>();
@@ -115,9 +115,9 @@ proptest! {
         prop_assert_eq!(order.next(), None);
     }
 
-    /// While flows are backlogged, the tags that any two have reached differ by at most one packet's at the end of each
-    /// loop, and by less than a domain more at any time. What they have received differs by no more than the longest first
-    /// packet on top, which is in no tag.
+    /// While flows are backlogged, the tags that any two have reached differ by at most one packet's at the end of each loop,
+    /// and by less than a domain more at any time. Their received service differs by up to the longest first packet more, which
+    /// is in no tag.
     #[test]
     fn active_times_stay_together(flows in flows(40), length in prop::option::of(1u64..300), batch in 1usize..20) {
         let tags: Vec<Vec<f64>> = flows.iter().map(tags).collect();
@@ -149,13 +149,13 @@ proptest! {
     }
 }
 
-/// The rules of the module's page word by word: a tag for every packet when it arrives, all of them searched for each
+/// The rules of the policy's page, literally: a tag for every packet when it arrives, and a search of all of them for each
 /// loop.
 #[derive(Default)]
 struct Model {
     batch: usize,
     weights: Vec<f64>,
-    /// Of each flow, the last packet that came in this busy period, with its tag.
+    /// By flow: the last packet that arrived in this busy period, with its tag.
     last: HashMap<usize, (Vec<u64>, f64)>,
     /// By tag, flow and number.
     waiting: Vec<(f64, usize, u64)>,
@@ -185,7 +185,7 @@ impl Model {
         self.waiting.push((tag, flow, number));
     }
 
-    /// This packet was given out: was it one of the loop?
+    /// This packet was taken out: was it one of the loop?
     fn serve(&mut self, flow: usize, number: u64) -> bool {
         if self.current_loop.is_empty() {
             self.waiting.sort_by(|one, other| one.partial_cmp(other).expect("tags are numbers"));
@@ -240,8 +240,8 @@ proptest! {
     }
 }
 
-/// Eq. 1 as it is printed, for packets that all take 10 on both of two resources, so that a packet follows its
-/// predecessor by 10; in loops of one.
+/// Eq. 1 as printed, for packets that all take 10 on both of two resources, so that a packet follows its predecessor by 10; in
+/// loops of one.
 #[derive(Debug, Default)]
 struct Printed {
     tags: [VecDeque<f64>; 2],
@@ -281,8 +281,8 @@ impl Policy for Printed {
     fn forget(&mut self, _flow: FlowId) {}
 }
 
-/// Flow 0 sends a packet whenever its last was released, flow 1 always has several waiting: how many of 1000 packets
-/// are flow 0's. All take 10 on both resources, so that each is through when the next leaves the first.
+/// Flow 0 sends a packet whenever its last was released, flow 1 always has several waiting: returns how many of 1000 packets
+/// are flow 0's. All take 10 on both resources, so that each finishes when the next leaves the first.
 fn one_at_a_time(scheduler: &mut dyn Scheduler) -> usize {
     for handle in 0..3 {
         let _ = scheduler.enqueue(&packet(1, handle, &[10, 10]), Nanos::ZERO);
@@ -308,7 +308,7 @@ fn one_at_a_time(scheduler: &mut dyn Scheduler) -> usize {
 fn a_first_packet_is_in_no_tag() {
     let flow = (vec![vec![4, 4]; 3], 1.0);
     assert_eq!(give_out("atfq:batch=1", &[flow.clone(), flow.clone()])[..3], [(0, 0), (1, 0), (0, 1)]);
-    // Alone: the first is through at 8, and each further one 4 later. So after the first of all packets one flow is 8 ahead.
+    // Alone: the first finishes at 8, and each further one 4 later. So after the first of all packets one flow is 8 ahead.
     assert_eq!((through_alone(&flow.0), tags(&flow)), (vec![8, 12, 16], vec![0.0, 4.0, 8.0]));
 }
 
@@ -324,7 +324,8 @@ fn one_packet_at_a_time_gains_nothing() {
     assert!(one_at_a_time(&mut build("atfq:batch=1", 2, Limits::UNLIMITED)) >= 495);
 }
 
-/// Flow 0 has sent for a while; flow 1 comes and must neither wait for flow 0's past nor be owed for its own absence.
+/// Flow 0 has been sending for a while; flow 1 starts and must neither wait for flow 0's past nor be credited for its own
+/// absence.
 #[test]
 fn newcomers_start_where_the_others_are() {
     for in_process in [true, false] {
@@ -340,7 +341,7 @@ fn newcomers_start_where_the_others_are() {
             }
         }
         if !in_process {
-            // The last packet is through and the next was not yet asked for.
+            // The last packet has finished and the next was not requested yet.
             finish(&mut *atfq, 0, 0, last.unwrap());
         }
         for handle in 0..20 {
@@ -356,7 +357,7 @@ fn finish(scheduler: &mut dyn Scheduler, flow: u32, resource: u8, ticket: u64) {
     scheduler.feedback(&Feedback { flow, ticket, resource, stage: Stage::Finished, took }, Nanos::ZERO);
 }
 
-/// An empty box forgets: a flow that had it for itself owes nothing afterwards.
+/// An empty box forgets: a flow that had it to itself owes nothing afterwards.
 #[test]
 fn an_empty_box_starts_anew() {
     let mut atfq = build("atfq:batch=1", 1, Limits::UNLIMITED);
@@ -375,7 +376,7 @@ fn an_empty_box_starts_anew() {
     assert_eq!(order, [0, 1, 0, 1, 0, 1]);
 }
 
-/// After the box was empty everything goes as it went the first time, domains included.
+/// After the box was empty everything proceeds as the first time, domains included.
 #[test]
 fn an_empty_box_forgets_the_time() {
     for policy in ["atfq:batch=3", "atfq:domain=30ns"] {
@@ -416,14 +417,14 @@ fn a_forgotten_flow_owes_nothing() {
         if forget {
             assert!(atfq.forget(FlowId(0)));
         }
-        // Tag 1000 as that of the packet in process, or 2000 after its own.
+        // Tag 1000 like that of the packet in process, or 2000 after its own.
         let _ = atfq.enqueue(&packet(0, 2, &[1000]), Nanos::ZERO);
         let order: Vec<u32> = (0..4).map(|_| atfq.dequeue(Nanos::ZERO).expect("packets wait").packet.flow.0).collect();
         assert_eq!(order, if forget { [1, 0, 1, 1] } else { [1, 1, 0, 1] });
     }
 }
 
-/// A packet whose place in a loop is already given is dropped for another while nothing else is there.
+/// A packet that already has a place in a loop is replaced by another while nothing else is queued.
 #[test]
 fn a_place_in_a_loop_does_not_outlive_the_box_being_empty() {
     let limits = Limits { on_full: DropPolicy::Head, ..Limits::per_flow(1) };
@@ -474,8 +475,8 @@ fn a_weight_counts_from_the_next_decision_on() {
     assert!((19..=21).contains(&heavy), "flow 1 has weight 2 and {heavy} of 30 packets");
 }
 
-/// A flow whose only waiting packet is dropped for a newer one again and again is still served, and is charged only for
-/// what was sent.
+/// A flow whose only queued packet is dropped for a newer one again and again is still served, and is charged only for what was
+/// sent.
 #[test]
 fn dropping_at_the_head_starves_nobody() {
     for policy in ["atfq:batch=1", "atfq:batch=6", "atfq:domain=30ns"] {
@@ -484,7 +485,7 @@ fn dropping_at_the_head_starves_nobody() {
         let mut served = [0; 3];
         for step in 0..3000 {
             for flow in 0..3 {
-                // Flow 0's packet is always replaced before it can go.
+                // Flow 0's packet is always replaced before it can be released.
                 for _ in 0..if flow == 0 { 3 } else { 1 } {
                     if flow == 0 || atfq.flow_backlog(FlowId(flow)).packets == 0 {
                         let _ = atfq.enqueue(&packet(flow, step, &[10]), Nanos(step));
@@ -520,7 +521,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
             1 => (0u32..5).prop_map(Op::Forget),
             1 => (0u32..5, weight).prop_map(|(flow, weight)| Op::Weigh(flow, weight)),
         ];
-        // The first packet fixes the number of resources.
+        // The first packet determines the number of resources.
         let first = prop::collection::vec(0u64..40, m).prop_map(|times| Op::Send { flow: 0, times });
         (first, prop::collection::vec(op, 1..200)).prop_map(|(first, mut ops)| {
             ops.insert(0, first);
@@ -532,8 +533,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever is dropped, forgotten or reweighed, with whatever demands: every packet taken is given out or handed
-    /// back once, and flows stay in order.
+    /// Whatever is dropped, forgotten or reweighed, with whatever demands: every accepted packet is released or evicted exactly
+    /// once, and flows stay in order.
     #[test]
     fn nothing_is_lost_or_reordered(
         ops in ops(),

@@ -22,7 +22,7 @@ fn assert_near(measured: f64, expected: f64, tolerance: f64, what: &str) {
     assert!((measured - expected).abs() <= tolerance, "{what}: {measured:.2}, not {expected} ± {tolerance}");
 }
 
-/// Where a flow's packets run low, so that it is not backlogged from there on.
+/// The point from which on a flow's packets run low, so that it no longer counts as backlogged.
 fn backlogged(jobs: &[Job], sent: &[Sent], reserve: usize) -> usize {
     let mut left = [0; 20];
     for job in jobs {
@@ -44,12 +44,12 @@ fn demand(application: usize, bytes: u32) -> Vec<u64> {
     vec![((a * f64::from(bytes) + b) * 1e3).round() as u64, u64::from(bytes) * 20]
 }
 
-/// What a flow of such packets takes of its own time for each when it is alone.
+/// A flow's own time for each such packet if it is alone.
 fn alone(demand: &[u64]) -> u64 {
     demand[0].max(demand[1])
 }
 
-/// Flows with these demands, all there from the start, with packets for so much active time.
+/// Flows with these demands, all present from the start, with packets for this much active time.
 fn flows(demands: &[(u32, Vec<u64>)], active: f64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (flow, (bytes, demand)) in demands.iter().enumerate() {
@@ -123,12 +123,12 @@ fn figure_9_utilisation() {
     }
 }
 
-/// The largest difference between the active times of any two flows, taken whenever a packet is through. A flow's
-/// counts from when its first packet is through, as eq. 1 gives all first packets the same tag.
+/// The largest difference between the active times of any two flows, measured whenever a packet finishes. A flow's time counts
+/// from when its first packet finishes, as eq. 1 gives all first packets the same tag.
 #[test]
 fn figure_6_difference_in_active_time() {
     let jobs = twenty(40_000.0);
-    // A packet of flow 4 takes 99.5 us: no policy that serves whole packets is under that.
+    // A packet of flow 4 takes 99.5 us: no policy that serves whole packets can be below that.
     for (policy, least, most) in
         [("atfq:batch=1", 99.5, 99.5), ("atfq:batch=10", 99.5, 118.0), ("atfq:batch=20", 99.5, 118.0)]
     {

@@ -1,12 +1,12 @@
-//! The order of packets within ATFQ's loops, against all orders there are.
+//! The order of packets within ATFQ's loops, against all possible orders.
 
 use std::collections::HashMap;
 
 use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage};
 use proptest::prelude::*;
 
-/// When the first resource is next free after packets have gone through a no-wait pipeline one after another, from the
-/// definition: each starts as early as it can without ever finding a resource busy.
+/// When the first resource is next free after packets have passed a no-wait pipeline one after another, by definition: each
+/// starts as early as it can without ever finding a resource busy.
 fn first_resource_done<'a>(packets: impl Iterator<Item = &'a Vec<u64>>) -> u64 {
     let mut free = [0u64; 8];
     for times in packets {
@@ -32,7 +32,7 @@ fn least_idle(before: &Vec<u64>, flows: &[Vec<Vec<u64>>]) -> u64 {
     let idle: Vec<Vec<u64>> = (0..all.len()).map(|p| (0..all.len()).map(|q| idle(p, q)).collect()).collect();
     let starts: Vec<usize> =
         flows.iter().scan(1, |next, flow| Some(std::mem::replace(next, *next + flow.len()))).collect();
-    // Least idle time over all orders in which so many of each flow are placed and a given packet is the last.
+    // Least idle time over all orders in which this many of each flow are placed and a given packet is the last.
     let mut least = HashMap::from([((vec![0; flows.len()], 0), 0u64)]);
     for _ in 1..all.len() {
         let mut longer = HashMap::new();
@@ -66,8 +66,8 @@ fn figure(scheduler: &dyn Scheduler, wanted: &str) -> f64 {
     found.expect("the counter exists")
 }
 
-/// Serves `before` in one loop and all packets of `flows` in the next: idle time of the first resource in the second
-/// loop, the seam included, and the bound that the policy claims for it.
+/// Serves `before` in one loop and all packets of `flows` in the next. Returns the idle time of the first resource in the
+/// second loop, including the seam, and the bound that the policy reports for it.
 fn serve(policy: &str, before: &[u64], flows: &[Vec<Vec<u64>>]) -> (u64, u64) {
     let packets = flows.iter().map(Vec::len).sum::<usize>();
     let policy = format!("{policy},batch={}", packets.max(1)).replacen(',', ":", 1);
@@ -94,7 +94,7 @@ fn serve(policy: &str, before: &[u64], flows: &[Vec<Vec<u64>>]) -> (u64, u64) {
     (idle, ((figure(&atfq, "gap_bound_us") - bound_before) * 1e3).round() as u64)
 }
 
-/// Each packet a flow of its own.
+/// Each packet as a flow of its own.
 fn apart(packets: &[Vec<u64>]) -> Vec<Vec<Vec<u64>>> {
     packets.iter().map(|times| vec![times.clone()]).collect()
 }
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(least <= idle);
     }
 
-    /// A packet that has left the box when the next loop is formed keeps nobody waiting.
+    /// A packet that has left the box before the next loop is formed leaves no gap.
     #[test]
     fn what_is_through_leaves_no_gap((before, packets) in batch(2)) {
         let mut atfq = "atfq:batch=8".parse::<PolicySpec>().expect("a policy").build(&Setup::new(2, Limits::UNLIMITED))?;
@@ -146,7 +146,7 @@ proptest! {
         prop_assert!((figure(&atfq, "gap_us") * 1e3 - least as f64).abs() < 0.5);
     }
 
-    /// Two flows that must each keep their order: merging them is solved exactly.
+    /// Two flows that must each keep their order are merged optimally.
     #[test]
     fn two_flows_are_merged_at_best((before, flows) in (2usize..=4).prop_flat_map(|m| flows(m, 2, 8))) {
         let (idle, bound) = serve("atfq,effort=1000", &before, &flows);
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// Random demands, the same on every run.
+/// Random demands, the same in every run.
 struct Draw(u64);
 
 impl Draw {
@@ -183,8 +183,8 @@ impl Draw {
     }
 }
 
-/// How much longer than at best the first resource is kept by random loops of so many flows with so many packets each,
-/// on average and in percent: over the optimum or, where that is out of reach, over the policy's bound.
+/// How much longer than optimal random loops keep the first resource, with this many flows and packets each, on average and in
+/// percent: over the optimum or, if that is out of reach, over the policy's bound.
 fn mean_excess(policy: &str, m: usize, flows: usize, packets: usize) -> f64 {
     let mut draw = Draw(88_172_645_463_325_252);
     let small = flows * packets <= 12;
@@ -199,9 +199,9 @@ fn mean_excess(policy: &str, m: usize, flows: usize, packets: usize) -> f64 {
     excess.sum::<f64>() / f64::from(loops)
 }
 
-/// How good the search is where no exact algorithm is known: demands of every packet drawn evenly from 0 to 999 on each
-/// resource, which is harder than traffic. What is measured is printed; nothing in it depends on
-/// the machine, and the limits are a little above.
+/// How good the search is if no exact algorithm is known: demands of every packet drawn evenly from 0 to 999 on each resource,
+/// which is harder than traffic. The measured values are printed; none of them depends on the machine, and the limits are a
+/// little above.
 #[test]
 fn mean_excess_over_the_optimum() {
     for (m, flows, packets, most) in [

@@ -1,4 +1,4 @@
-//! Rates that classes may not exceed, around every policy, on a link that is computed independently.
+//! Maximum rates for classes, around every policy, on a link that is computed independently.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::link::{Job, Link, Sizes};
 
 const POLICIES: [&str; 4] = ["grants", "msf-rs", "none", "delay-pools"];
 const RATE: f64 = 1e6;
-/// What a bucket holds, in seconds of its rate: filled by time, and by what it is given back.
+/// The size of a bucket, in seconds of its rate: filled by time, and by refunds.
 const BURST_S: f64 = 0.25;
 const BACK_S: f64 = 10.0;
 
@@ -33,7 +33,7 @@ fn capped(policy: &str, cap: Option<f64>, weights: &[f64]) -> Link {
     link
 }
 
-/// Units that came for users.
+/// Units received by users.
 fn served(link: &Link, users: std::ops::Range<u32>) -> f64 {
     let ids = (0..).zip(&link.jobs).filter(|(_, job)| users.contains(&job.user)).map(|(id, _)| id);
     ids.map(|id| link.served(id)).sum()
@@ -75,7 +75,7 @@ fn no_interval_has_more_than_its_rate() {
             for user in 0..8 {
                 link.place(user, user % 2);
             }
-            // What came of the capped class whenever something happened, and how many of its requests were not held then.
+            // What the capped class had received whenever something happened, and how many of its requests were not held then.
             let mut came = vec![(0.0, 0.0, 0.0)];
             let mut next = 0.0;
             while link.now_s < 120.0 {
@@ -102,12 +102,12 @@ fn no_interval_has_more_than_its_rate() {
             for (at, &(from_s, before, in_flight)) in came.iter().enumerate().step_by(29) {
                 for &(to_s, after, _) in &came[at..] {
                     let holds_s = if policy == "grants" { BACK_S } else { BURST_S };
-                    // Of what was charged before, a turn of each may come now.
+                    // Of what was charged before, one turn of each response may arrive now.
                     let bound = cap * (to_s - from_s + holds_s) + most + turn * in_flight;
                     assert!(after - before <= bound + 1.0, "{policy} {cap}: {from_s} to {to_s}: {}", after - before);
                 }
             }
-            // Once the windows of all that are begun are charged.
+            // Once the windows of all that have begun are charged.
             let half = came.iter().find(|(at_s, ..)| *at_s >= 60.0).expect("it went on for so long").1;
             let all = came.last().expect("some came").1 - half;
             assert!(all > 0.95 * cap * 60.0, "{policy} {cap}: it is used: {all}");
@@ -119,7 +119,7 @@ fn no_interval_has_more_than_its_rate() {
 fn a_class_has_its_rate_and_others_have_the_rest() {
     const LONG_S: f64 = 60.0;
     for policy in ["grants", "msf-rs", "none"] {
-        // The others' share alone, and beside a class that would have nearly all.
+        // The others' share alone, and beside a class that would take nearly everything.
         let play = |demanding: u32, cap: Option<f64>| {
             let mut link = capped(policy, cap, &[20.0, 1.0]);
             for user in 0..40 {
@@ -182,7 +182,7 @@ fn a_rate_that_is_taken_away_or_changed_counts_from_then_on() {
         capped.set_cap(ClassId(0), Some(0.0), soon);
         assert_eq!(capped.cap(ClassId(0)), Some(1_000.0), "out of range");
         capped.set_cap(ClassId(0), None, soon);
-        // Those that were released may end meanwhile, for msf-rs to release others.
+        // Those that were released may end meanwhile, so that msf-rs can release others.
         for id in 0..9 {
             released(&mut capped, soon);
             capped.ended(RequestId(id), soon);
@@ -191,7 +191,7 @@ fn a_rate_that_is_taken_away_or_changed_counts_from_then_on() {
     }
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrives(u32, bool),
@@ -230,7 +230,7 @@ struct Known {
 }
 
 proptest! {
-    /// Turns are of requests that there are, each is released once, and when all rates are gone nothing is left behind.
+    /// Turns are for existing requests, each is released once, and when all rates are removed nothing is left behind.
     #[test]
     fn whatever_happens_nothing_is_lost(
         policy in 0..POLICIES.len(),
@@ -304,7 +304,7 @@ proptest! {
         for class in 0..2 {
             capped.set_cap(ClassId(class), None, now);
         }
-        // All that there are go on and end, in the order in which they can.
+        // All existing requests go on and end, in the order in which they can.
         for _ in 0..2_000 {
             turns(&mut capped, &mut known, now)?;
             let Some(id) = known.iter().find(|(_, request)| request.is_released && request.allowed > 0).map(|(&id, _)| id) else {

@@ -1,5 +1,5 @@
-//! `cbcs` against the paper's pseudo-code, written down line by line: arrays over all flows, a scan for the least finish
-//! time, a loop that resets everything. The same packet at every dequeue.
+//! `cbcs` against the paper's pseudo-code, transcribed line by line: arrays over all flows, a scan for the least finish time, a
+//! loop that resets everything. Both must choose the same packet at every dequeue.
 
 use std::collections::VecDeque;
 
@@ -78,7 +78,7 @@ enum Step {
 
 fn runs() -> impl Strategy<Value = (Vec<Vec<f64>>, Vec<Step>)> {
     (1usize..4).prop_flat_map(|resources| {
-        // Quarters: sums of them are exact, so both sides round alike.
+        // Quarters: their sums are exact, so both sides round alike.
         let weight = (1u32..40).prop_map(|quarters| f64::from(quarters) / 4.0);
         let weights = prop::collection::vec(prop::collection::vec(weight, resources), FLOWS);
         let arrive = (0..FLOWS, prop::collection::vec(0u64..100, resources), 0u64..80)
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// Waiting packets move up by what an evicted one before them was charged, as if it had never come.
+/// Queued packets move up by the charge of an evicted one before them, as if it had never arrived.
 #[test]
 fn an_evicted_packet_takes_its_charge_with_it() {
     use dovetail_sched::DropPolicy;

@@ -1,7 +1,7 @@
 //! The delay guarantees of CBCS-WFQ's section 4.2: where they are bounds, and where they are not.
 //!
-//! Rates are shares of a resource of rate 1, costs are times: flow `i` has reserved `r` of the CPU and `s` of the link, and
-//! its packet `k` takes `P_k` and `L_k`. A flow *keeps to what it reserved* if packet `k + 1` comes at least
+//! Rates are shares of a resource of rate 1, costs are times: flow `i` has reserved `r` of the CPU and `s` of the link, and its
+//! packet `k` takes `P_k` and `L_k`. A flow *keeps to its reservation* if packet `k + 1` arrives at least
 //! `g_k = max(P_k / r, L_k / s)` after packet `k`. The reserved rates add up to at most 1 on each resource.
 //!
 //! # Equation 13 holds for separate WFQs
@@ -34,11 +34,11 @@ use crate::support::{Job, Mode, Sent, play};
 use dovetail_sched::{FlowId, Limits, PolicySpec, Scheduler, Setup, Weight};
 use proptest::prelude::*;
 
-/// A flow that keeps to what it reserved.
+/// A flow that keeps to its reservation.
 #[derive(Debug, Clone)]
 struct Reserved {
     rates: [f64; 2],
-    /// How long after the earliest instant each packet comes, and what it takes.
+    /// When each packet arrives, after the earliest possible instant, and its times.
     packets: Vec<(u64, [u64; 2])>,
 }
 
@@ -77,7 +77,7 @@ fn run(policy: &str, flows: &[Reserved]) -> (Vec<Job>, Vec<Sent>) {
     (jobs, sent)
 }
 
-/// By how many nanoseconds the worst packet of any flow is later than its bound; negative if none is.
+/// By how many nanoseconds the worst packet of any flow exceeds its bound; negative if none does.
 fn worst(policy: &str, flows: &[Reserved], bound: impl Fn(&[Reserved], &Reserved) -> f64) -> f64 {
     let (jobs, sent) = run(policy, flows);
     let late = |one: &Sent| (one.end[1] - jobs[one.job].arrival) as f64 - bound(flows, &flows[one.flow as usize]);
@@ -130,7 +130,7 @@ proptest! {
             flow.rates[1] = flow.rates[0];
             flow.packets[0].0 = 0;
         }
-        // The proof does without the second term.
+        // The proof does not need the second term.
         let alone = |flows: &[Reserved], own: &Reserved| {
             composite(flows, own) - composite(flows, &Reserved { rates: [f64::INFINITY; 2], ..own.clone() })
         };

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 const RATE: f64 = 70_000.0;
 const QUANTUM: f64 = 2.0 * 1448.0;
 
-/// Classes of 4 : 2 : 1, a user in each, of whom these ask for a response without end. The link carries twice what the
-/// pools divide, so that these alone are narrow.
+/// Classes of 4 : 2 : 1 with a user in each, of whom these request an endless response. The link carries twice what the pools
+/// distribute, so that only the pools limit.
 fn pools(policy: &str, asking: &[u32]) -> Link {
     let mut link = Link::new(policy, 2.0 * RATE, &[4.0, 2.0, 1.0]);
     link.gateway.set_rate(RATE, Nanos::ZERO);
@@ -26,7 +26,7 @@ fn run(link: &mut Link, until_s: f64) {
     }
 }
 
-/// Units a second that came for each request from now to `until_s`.
+/// The rate of each request from now to `until_s`, in units per second.
 fn rates(link: &mut Link, until_s: f64) -> Vec<f64> {
     let ids = 0..link.jobs.len() as u32;
     let before: Vec<f64> = ids.clone().map(|id| link.served(id)).collect();
@@ -35,7 +35,7 @@ fn rates(link: &mut Link, until_s: f64) -> Vec<f64> {
     ids.zip(before).map(|(id, before)| (link.served(id) - before) / (until_s - from_s)).collect()
 }
 
-/// A turn or two more or less, in a hundred seconds.
+/// Up to a turn or two, in a hundred seconds.
 fn is_near(rate: f64, expected: f64) -> bool {
     (rate - expected).abs() <= 2.0 * QUANTUM / 100.0
 }
@@ -105,7 +105,7 @@ fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
     let id = RequestId(0);
     gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
     assert!(gateway.dequeue(Nanos::ZERO).is_some());
-    // Much more than it might: the class has nothing for a day.
+    // Much more than permitted: the class gets nothing for a day.
     gateway.received(id, 50_000_000_000, Nanos::ZERO);
     gateway.ready(id, Nanos::ZERO);
     assert_eq!(gateway.dequeue(Nanos::from_secs(3_600)), None);
@@ -120,7 +120,7 @@ fn what_a_response_leaves_of_its_turn_comes_back() {
     let mut gateway = spec.build(&setup).unwrap();
     gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
-    // A thousand responses of 10 units: a second's worth, where their first turns alone would be 290 seconds'.
+    // A thousand responses of 10 units: a second's worth, whereas their first turns alone would be worth 290 seconds.
     for id in (0..1_000).map(RequestId) {
         gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
         assert!(gateway.dequeue(Nanos::ZERO).is_some_and(|turn| turn.releases && turn.units == 2_896));
@@ -132,13 +132,13 @@ fn what_a_response_leaves_of_its_turn_comes_back() {
     assert!(gateway.dequeue(Nanos::ZERO).is_some());
     gateway.received(id, 2_896, Nanos::ZERO);
     gateway.ready(id, Nanos::ZERO);
-    // The bucket held 10,000 and now lacks 2,896; 2,896 more are wanted.
+    // The bucket held 10,000 and now lacks 2,896; 2,896 more are requested.
     assert_eq!(gateway.poll_at(), Some(Nanos(579_200_000)));
 }
 
 proptest! {
-    /// A token bucket's bound: in any span a class has no more than what its bucket held, what flowed in, and a turn for
-    /// each response of its that began.
+    /// A token bucket's bound: in any span a class receives no more than its bucket held, what flowed in, and a turn for each
+    /// of its responses that began.
     #[test]
     fn no_span_has_more_than_the_bucket_and_what_flows_in(
         arrivals in prop::collection::vec((0u32..3, 1u64..60_000, 0.0f64..3.0), 1..40),
@@ -147,7 +147,7 @@ proptest! {
         let mut link = pools(&format!("delay-pools:seconds={seconds}s"), &[]);
         let mut arrivals = arrivals.into_iter().peekable();
         let mut next_s = 0.0;
-        // Of each class, the least of what flowed in less what it had at any moment; then it had most to come.
+        // By class: the minimum so far of its service less the inflow and the first turns.
         let mut least = [0.0f64; 3];
         let mut begun = [0u32; 3];
         while link.now_s < 200.0 && (arrivals.peek().is_some() || link.jobs.iter().any(|job| job.ended_s.is_nan())) {

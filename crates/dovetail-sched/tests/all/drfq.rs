@@ -16,10 +16,10 @@ fn build(policy: &str, resources: usize) -> Box<dyn Scheduler> {
     spec.build(&Setup::new(resources, Limits::UNLIMITED)).expect("valid")
 }
 
-/// The definition of DRFQ: every tag by name, every maximum by looking at all there is.
+/// The definition of DRFQ: every tag by name, every maximum by a scan.
 #[derive(Debug)]
 struct Definition {
-    // None: one tag a flow, and a packet costs its largest demand.
+    // None: one tag per flow, and a packet costs its largest demand.
     lag: Option<f64>,
     tags: usize,
     last_resource: usize,
@@ -225,7 +225,7 @@ proptest! {
 
     #[test]
     fn strict_sums_stay_within_a_packet(mut traffic in traffic(1..=3)) {
-        // All of it waits before the first packet leaves.
+        // Everything is queued before the first packet leaves.
         traffic.ops.iter_mut().for_each(|op| op.asks = 0);
         let trace = traffic.play(&mut build("drfq", traffic.resources));
         for (i, k) in traffic.pairs().filter(|(i, k)| i < k) {
@@ -290,7 +290,7 @@ fn nobody_pays_in_a_busy_period_for_the_one_before() {
         offer(&mut drfq, 0, [1000, 10]);
         let (_, finished) = take(&mut drfq);
         drfq.feedback(&finished, Nanos::ZERO);
-        // Flow 0 comes first by its id alone, and then takes turns with flow 1.
+        // Flow 0 goes first because of its lower id, and then alternates with flow 1.
         for _ in 0..3 {
             offer(&mut drfq, 1, [100, 100]);
             offer(&mut drfq, 0, [100, 100]);
@@ -360,8 +360,8 @@ fn the_knob_reads_and_says_what_it_takes() {
     }
 }
 
-/// ATFQ, figure 5: each flow's rate over the rate it has alone, in windows of a quarter of a second, in a pipeline of a
-/// CPU and a 400 Mbit/s link without a buffer between. Flow 2 comes at 2 s; at 4 s all exchange CPU and link time.
+/// ATFQ, figure 5: each flow's rate over the rate it has alone, in windows of a quarter of a second, in a pipeline of a CPU and
+/// a 400 Mbit/s link without a buffer between. Flow 2 starts at 2 s; at 4 s all exchange CPU and link time.
 fn figure_5(scheduler: &mut dyn Scheduler, windows: usize) -> Vec<[f64; 4]> {
     // Table II: CPU time is a * bytes + b, in µs.
     let flows = [(1000, 0.015, 84.5), (800, 0.0008, 12.1), (200, 0.00286, 6.2), (600, 0.006987, 10.97)];

@@ -1,4 +1,4 @@
-//! Who loses when the buffer is full, against queues kept plainly.
+//! Which packets are dropped when the buffer is full, against plain queues.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use dovetail_sched::{Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packe
 use proptest::prelude::*;
 
 proptest! {
-    /// The flow with the most bytes loses its youngest packet, the flow of the lower id if two have as many; an arriving
-    /// packet of that flow is refused. A policy without a rule of its own does the same if it is asked for its rule.
+    /// The flow with the most bytes loses its youngest packet, the flow of the lower id if two have equally many; an arriving
+    /// packet of that flow is refused. A policy without its own rule behaves the same if its rule is configured.
     #[test]
     fn the_longest_queue_loses_its_youngest_packet(
         steps in prop::collection::vec(prop_oneof![
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// Nobody makes room for a packet that the whole buffer could not hold.
+/// Nothing is evicted for a packet that the whole buffer could not hold.
 #[test]
 fn a_packet_longer_than_the_buffer_is_refused_and_evicts_nobody() {
     let demand = Demand::new(&[Nanos(1)]).expect("one resource");

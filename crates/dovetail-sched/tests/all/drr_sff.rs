@@ -1,5 +1,5 @@
-//! `drr-sff` against its pseudo-code, played plainly, and against what its file derives: fairness in a group and between the
-//! groups, a long group that no flood starves, a threshold that follows, tables that stay bounded.
+//! `drr-sff` against its pseudo-code, implemented plainly, and against what its module derives: fairness in a group and between
+//! the groups, a long group that no flood starves, a threshold that follows the traffic, tables that stay bounded.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ struct PlainFlow {
     queue: VecDeque<(u32, u64, u64)>,
     dc: i64,
     bytes_scheduled: u64,
-    /// Of a packet that found the queue empty, was sent, or left the queue empty when it was evicted.
+    /// The arrival of the last packet that found the queue empty, was sent, or left the queue empty when it was evicted.
     last_arrival: u64,
     /// When its number of packets last changed.
     changed: u64,
@@ -76,7 +76,7 @@ impl PlainSff {
         self.flows[flow as usize].changed = self.changes;
     }
 
-    /// FreeBuffer(): the flow that must give up a packet.
+    /// FreeBuffer(): the flow that must lose a packet.
     fn victim(&self, arriving: u32, bytes: u32, now: u64, packets_are_full: bool) -> Option<u32> {
         let group = if self.long_first {
             if self.lists[LONG].is_empty() { SHORT } else { LONG }
@@ -85,7 +85,7 @@ impl PlainSff {
             let new = flow.queue.is_empty() && now > flow.last_arrival + self.timeout;
             let would_join = usize::from(!new && flow.bytes_scheduled >= self.threshold);
             let into = self.group_of(arriving).unwrap_or(would_join);
-            // What the group would hold, as so many times what its share would be in a buffer of its quanta.
+            // What the group would hold, as a multiple of its share in a buffer of its quanta.
             let fill = |group: usize| {
                 let flows = self.lists[group].iter().map(|&flow| &self.flows[flow as usize]);
                 let held = if packets_are_full {
@@ -113,7 +113,7 @@ impl PlainSff {
         }
     }
 
-    /// Those that were lost, the arriving packet among them if it was refused.
+    /// The lost packets, including the arriving one if it was refused.
     fn enqueue(&mut self, (flow, bytes, handle, now): (u32, u32, u64, u64), limits: &Limits) -> Vec<u64> {
         if limits.bytes.is_some_and(|most| u64::from(bytes) > most) {
             return vec![handle];
@@ -258,7 +258,7 @@ proptest! {
     }
 }
 
-/// A packet that was sent, by which group, and which flows had packets waiting in which group behind it.
+/// A sent packet, its group, and which flows had packets queued in which group after it.
 struct Sent {
     flow: u32,
     bytes: f64,
@@ -271,7 +271,7 @@ fn widest(sent: &[Sent], of: impl Fn(&Sent) -> f64, both: impl Fn(&[Option<usize
     let (mut sum, mut least, mut most, mut widest) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
     for one in sent {
         sum += of(one);
-        // The packet itself was sent while both waited; the next interval begins behind it.
+        // The packet itself was sent while both were queued; the next interval begins behind it.
         widest = widest.max(sum - least).max(most - sum);
         if !both(&one.after) {
             (sum, least, most) = (0.0, 0.0, 0.0);
@@ -327,7 +327,7 @@ proptest! {
             for j in 0..i {
                 let slack = [i, j].map(|at| largest(&|one| one.flow as usize == at) / weights[at]).iter().sum::<f64>();
                 for group in [SHORT, LONG] {
-                    // A flow may come to the long group with a quantum's credit left.
+                    // A flow may move to the long group with a quantum's credit left.
                     let bound = raised * if group == SHORT { 1.0 } else { 2.0 } + slack;
                     let normalised = |one: &Sent| match one.flow as usize {
                         _ if one.group != group => 0.0,
@@ -350,8 +350,8 @@ proptest! {
     }
 }
 
-/// The long flow's part of a link that new flows of one packet each fill twice, over 40,000 packets. The long flow sends at
-/// two fifths of the link's rate and does not slow down. Sizes are equal; arrivals fall anywhere in the time of a packet.
+/// The long flow's share of a link that new flows of one packet each fill twice, over 40,000 packets. The long flow sends at
+/// two fifths of the link's rate and does not slow down. Sizes are equal; arrivals are spread over the time of a packet.
 fn part_of_a_long_flow_in_a_flood(policy: &str, limits: Limits) -> f64 {
     const PACKETS: u32 = 40_000;
     let mut scheduler = build(policy, 1, limits, &[]);
@@ -411,7 +411,7 @@ fn a_flow_is_new_again_after_the_timeout_and_no_sooner() {
     }
 }
 
-/// A flow that has packets waiting does not begin anew: a packet that comes late would pass those.
+/// A flow with packets queued does not start anew: otherwise a late packet would overtake them.
 #[test]
 fn a_flow_with_packets_waiting_stays_where_it_is() {
     let mut scheduler = build("drr-sff:threshold=1000,timeout=1s,quantum=1000", 1, Limits::UNLIMITED, &[]);
@@ -424,8 +424,8 @@ fn a_flow_with_packets_waiting_stays_where_it_is() {
     assert_eq!((counter(&*scheduler, "short_flows"), counter(&*scheduler, "long_flows")), (0.0, 1.0));
 }
 
-/// Sends flows of `sizes` in turn, twenty at a time at a packet each, until `bytes` are through: the part of the last half
-/// that the short group carried. The first twenty are shorter, so that flows do not begin all at once.
+/// Sends flows of `sizes` in turn, twenty at a time at a packet each, until `bytes` are sent. Returns the part of the last half
+/// that the short group carried. The first twenty are shorter, so that flows do not all begin at once.
 fn carried(scheduler: &mut dyn Scheduler, first_flow: u32, sizes: &[u64], bytes: u64) -> f64 {
     let mut left: Vec<u64> = Vec::new();
     let (mut next, mut through) = (0, 0);
@@ -467,22 +467,22 @@ fn carried(scheduler: &mut dyn Scheduler, first_flow: u32, sizes: &[u64], bytes:
 
 #[test]
 fn the_threshold_follows_the_traffic() {
-    // Flows of 10 kB, and a tenth as many of 300 kB: three bytes in four are in those.
+    // Flows of 10 kB, and a tenth as many of 300 kB, which have three bytes in four.
     let sizes = [&[10_000; 10][..], &[300_000][..]].concat();
     for target in [0.1, 0.2, 0.4, 0.6] {
         let mut scheduler = build(&format!("drr-sff:threshold=auto,target={target}"), 1, Limits::UNLIMITED, &[]);
         let part = carried(&mut *scheduler, 0, &sizes, 300_000_000);
         let threshold = counter(&*scheduler, "threshold_kb");
         println!("target {target}: {part:.3} carried, threshold {threshold} kB");
-        // A step of the threshold more than it needs, and a tenth for the window's unsteadiness.
+        // One step of the threshold more than needed, and a tenth for the window's fluctuation.
         assert!((0.9 * target..=1.1 * 1.4143 * target).contains(&part), "{part} for a target of {target}");
-        // The traffic turns to flows of 100 kB alone.
+        // The traffic changes to flows of 100 kB alone.
         let part = carried(&mut *scheduler, 1 << 20, &[100_000], 300_000_000);
         let new = counter(&*scheduler, "threshold_kb");
         println!("  then {part:.3} carried, threshold {new} kB");
         assert!((0.9 * target..=1.1 * 1.4143 * target).contains(&part), "{part} for a target of {target}");
         assert!((100.0 * target..=142.0 * target).contains(&new), "{new} kB for a target of {target}");
-        // And to a flood of flows of one packet, which no threshold tells apart.
+        // And to a flood of one-packet flows, which no threshold distinguishes.
         let _ = carried(&mut *scheduler, 2 << 20, &[64], 30_000_000);
         assert_eq!(counter(&*scheduler, "threshold_kb"), 1.0);
     }
@@ -490,7 +490,7 @@ fn the_threshold_follows_the_traffic() {
 
 #[test]
 fn a_million_flows_of_one_packet_leave_bounded_tables() {
-    // Ten times as many where the compiler optimises fully: without debug assertions.
+    // Ten times as many with full optimisation, that is without debug assertions.
     let flows: u32 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
     const MOST: u32 = 10_000;
     let mut table = FlowTable::new(MOST, Nanos::from_secs(10), *b"a key for a test").expect("in range");
@@ -511,7 +511,7 @@ fn a_million_flows_of_one_packet_leave_bounded_tables() {
         let admission = offer(&mut *scheduler, found.flow.0, 100, u64::from(number), now.0);
         lost += std::iter::from_fn(|| scheduler.poll_evicted()).count() as u64;
         lost += u64::from(!admission.is_queued());
-        // A link of two thirds of what comes.
+        // The link carries two thirds of the arrivals.
         if number % 3 != 0 {
             sent += u64::from(scheduler.dequeue(now).is_some());
         }

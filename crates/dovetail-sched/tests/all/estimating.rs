@@ -1,4 +1,4 @@
-//! What a scheduler on estimates charges, learns and forgets, packet by packet.
+//! The charges, learning and forgetting of a scheduler on estimates, packet by packet.
 
 use dovetail_sched::{
     Admission, Demand, DropPolicy, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Queued, Scheduler, Setup,
@@ -9,7 +9,7 @@ use dovetail_sched::{
 
 const FLOW: FlowId = FlowId(0);
 
-/// A box of two resources, first in first out, whose estimates can be asked for.
+/// A box of two resources, first in first out, whose estimates can be queried.
 struct Bench {
     scheduler: Estimating<Queued<Fifo>>,
     handle: u64,
@@ -31,7 +31,7 @@ impl Bench {
         self.scheduler.enqueue(&packet, Nanos(self.now))
     }
 
-    /// Lets one packet go; its ticket.
+    /// Dequeues one packet; returns it with its ticket.
     fn take(&mut self) -> (Packet, u64) {
         let out = self.scheduler.dequeue(Nanos(self.now)).expect("one waits");
         (out.packet, out.ticket)
@@ -104,13 +104,13 @@ fn least_squares_goes_by_the_length_that_the_program_reads() {
             bench.serve(u64::from(bytes) * 10, 50);
         }
         assert_eq!(bench.estimate(300), expected);
-        // And so does what is remembered of the program.
+        // The same holds for what is remembered of the program.
         let remembered = bench.scheduler.learning().expect("it learns").learnt().programs()[program as usize].cost;
         assert_eq!(remembered.expect("measured").of(300).0, if program == 0 { 1500 } else { 3000 });
     }
 }
 
-/// With `line`, what is believed never changes, whatever comes.
+/// With `line`, the estimate never changes, whatever is measured.
 #[test]
 fn a_configured_line_stays() {
     let line = Program { cost: Some(Cost::new(2.0, 100.0).expect("in range")), ..Program::new("p") };
@@ -121,7 +121,7 @@ fn a_configured_line_stays() {
     assert_eq!((bench.estimate(50), bench.estimate(100)), (200, 300));
 }
 
-/// A clock that steps cannot make a packet take longer than it was away.
+/// A clock that steps cannot make a packet take longer than the time since its dispatch.
 #[test]
 fn a_measurement_is_no_longer_than_the_time_that_passed() {
     let mut bench = Bench::new(SES, Vec::new(), Limits::UNLIMITED);
@@ -133,7 +133,7 @@ fn a_measurement_is_no_longer_than_the_time_that_passed() {
     assert_eq!(bench.estimate(50), 800);
 }
 
-/// What becomes of feedback about packets that wait, are gone, or never were.
+/// Feedback about packets that are queued, are gone, or never existed.
 #[test]
 fn feedback_about_nothing_teaches_nothing() {
     let mut bench = Bench::new(SES, Vec::new(), Limits::UNLIMITED);
@@ -151,7 +151,7 @@ fn feedback_about_nothing_teaches_nothing() {
     assert_eq!(bench.estimate(50), 60);
 }
 
-/// An id that names another flow now does not owe what the one before it left in service.
+/// A flow that reuses an id does not owe what the previous one left in service.
 #[test]
 fn a_forgotten_flow_s_last_packet_settles_with_nobody() {
     let next = |forget: bool| {
@@ -162,7 +162,7 @@ fn a_forgotten_flow_s_last_packet_settles_with_nobody() {
             let packet = Packet { flow: FlowId(flow), bytes: 50, arrival: Nanos::ZERO, handle, demand };
             let _ = scheduler.enqueue(&packet, Nanos::ZERO);
         };
-        // Both flows are known to cost 10; then one of flow 0's takes 9,000.
+        // Both flows are known to cost 10; then one of flow 0's packets takes 9,000.
         for (handle, (flow, took)) in [(0, 10), (1, 10), (0, 9000)].into_iter().enumerate() {
             send(&mut scheduler, flow, handle as u64);
             let ticket = scheduler.dequeue(Nanos::ZERO).expect("it waits").ticket;
@@ -179,7 +179,7 @@ fn a_forgotten_flow_s_last_packet_settles_with_nobody() {
     assert_eq!((next(true), next(false)), (FlowId(0), FlowId(1)));
 }
 
-/// Costs for all that the registry has, in a string.
+/// A cost spec for everything in the registry, in a policy string.
 #[test]
 fn every_policy_runs_on_estimates() {
     for entry in dovetail_sched::registry::REGISTRY {

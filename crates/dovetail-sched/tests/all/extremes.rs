@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const POLICIES: [&str; 7] =
     ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
 
-/// Policies that look at bytes and at the time.
+/// Policies that depend on bytes and on the time.
 const BY_BYTES: [&str; 4] = [
     "drr-sff:threshold=200,timeout=1us",
     "drr-sff:threshold=auto,ratio=0.5,quantum=1,timeout=0,steal=long-first",
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// Takes out all that waits, waiting as long as the policy asks.
+/// Takes out everything that is queued, waiting as long as the policy requires.
 fn drain(scheduler: &mut dyn Scheduler, mut now: u64) -> u64 {
     let mut taken = 0;
     while scheduler.backlog().packets > 0 {
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// An absurd packet leaves numbers so large that other flows' tags cannot be told apart. The next idle moment mends that.
+/// An absurd packet leaves numbers so large that other flows' tags cannot be distinguished. The next idle moment cures that.
 #[test]
 fn an_idle_moment_heals_the_clock() {
     for policy in ["wf2q+", "scfq", "sfq"] {
@@ -180,7 +180,7 @@ fn an_idle_moment_heals_the_clock() {
     }
 }
 
-/// A flow's id is given to another: nothing of what the first was ahead by, or weighed, is left.
+/// A flow's id is reused: nothing of the first flow's lead or weight remains.
 #[test]
 fn a_forgotten_flow_leaves_nothing_behind() {
     for policy in POLICIES {

@@ -1,5 +1,5 @@
-//! `scfq`, `sfq`, `drr` and `fifo` against their definitions, written down plainly, and against the bounds that were
-//! published for them; and what every fair policy must do in cases that can be done in one's head.
+//! `scfq`, `sfq`, `drr` and `fifo` against plain implementations of their definitions, and against the published bounds; and
+//! what every fair policy must do in cases simple enough for mental arithmetic.
 
 use std::collections::VecDeque;
 
@@ -19,8 +19,8 @@ enum Tag {
     Finish,
 }
 
-/// The definition, packet by packet: every packet is stamped when it arrives, with the virtual time of that instant. The
-/// order of service.
+/// The definition, packet by packet: every packet is stamped when it arrives, with the virtual time of that instant. Returns
+/// the order of service.
 fn by_definition(traffic: &Traffic, tag: Tag) -> Vec<usize> {
     let flows = traffic.weights.len();
     let (mut virtual_time, mut largest) = (0.0f64, 0.0f64);
@@ -72,8 +72,8 @@ fn by_definition(traffic: &Traffic, tag: Tag) -> Vec<usize> {
     }
 }
 
-/// Over every interval in which both stay backlogged, the normalised work of packets served from start to end must not
-/// differ by more than a packet of each. `spells` says when a flow is backlogged, of each flow.
+/// Over every interval in which both stay backlogged, the normalised work of packets served from start to end must not differ
+/// by more than a packet of each. `spells` are the backlogged intervals of each flow.
 fn check_fairness(
     traffic: &Traffic,
     weights: &[f64],
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// In the middle of it all weights change.
+    /// Weights change in the middle of the run.
     #[test]
     fn scfq_and_sfq_are_fair_by_new_weights_from_when_they_are_set(
         traffic in traffic(ANY, 0, 150),
@@ -154,7 +154,7 @@ proptest! {
         }
     }
 
-    /// Evicted packets count neither as served nor against the flow; the bound holds with the largest packet that came.
+    /// Evicted packets count neither as served nor against the flow; the bound holds with the largest packet that arrived.
     #[test]
     fn scfq_and_sfq_are_fair_through_evictions(
         traffic in traffic(ANY, 1, 150),
@@ -166,7 +166,7 @@ proptest! {
         for policy in ["scfq", "sfq"] {
             let sent = play(&mut *build(policy, 1, limits, &traffic.weights), &traffic.jobs, Mode::Unbounded);
             assert_feasible(&traffic.jobs, &sent, Mode::Unbounded);
-            // Spells by what was sent are shorter than those with what was lost, never longer.
+            // Spells of what was sent are shorter than those that include what was lost, never longer.
             let spells: Vec<_> = traffic.flows().map(|flow| traffic.spells(&sent, flow)).collect();
             check_fairness(&traffic, &traffic.weights, &sent, &spells)?;
         }
@@ -203,7 +203,7 @@ proptest! {
                 }
             }
         }
-        // The published bound, over every interval of departures between which both flows had packets waiting.
+        // The published bound, over every interval of departures between which both flows had packets queued.
         let largest = |flow| sent.iter().filter(|&&(other, _)| other == flow).map(|&(_, bytes)| bytes).fold(0.0, f64::max);
         for i in 0..weights.len() as u32 {
             for j in 0..i {
@@ -242,7 +242,8 @@ proptest! {
     }
 }
 
-/// Deficit round robin with every turn of every round played out, and a turn over as soon as the next packet does not fit.
+/// Deficit round robin with every turn of every round played out, in which a turn is over as soon as the next packet does not
+/// fit.
 struct PlainDrr {
     quantum: f64,
     weights: Vec<f64>,
@@ -393,7 +394,7 @@ fn a_long_backlog_is_shared_by_weight_within_a_packet() {
 
 #[test]
 fn the_resource_is_chosen_by_its_knob() {
-    // Flow 0 is light on resource 1 and heavy on resource 2, flow 1 the other way round; on resource 3 they are alike.
+    // Flow 0 is light on resource 1 and heavy on resource 2, flow 1 the other way round; on resource 3 they are equal.
     let run = |policy: &str| -> String {
         let mut scheduler =
             policy.parse::<PolicySpec>().expect("a policy").build(&Setup::new(3, Limits::UNLIMITED)).expect("three");

@@ -1,7 +1,7 @@
 //! Packets that die in the pipeline: a firewall, a function that crashes, a link that goes down in the middle of a packet.
 //!
-//! Whatever the policy and wherever costs come from: nobody waits for the dead, nothing stays behind, shares of what is let
-//! go are what they are when all live, and what is learnt is what the living took.
+//! Whatever the policy and the source of costs: no packet waits for one that died, no state remains, shares of what is released
+//! are the same as when all survive, and only survivors' times are learnt.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -26,7 +26,7 @@ fn count(bytes: i64) {
 }
 
 #[expect(unsafe_code, reason = "an allocator that counts has no other way")]
-// SAFETY: every call is passed on as it came.
+// SAFETY: every call is forwarded unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
@@ -44,24 +44,24 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const FLOWS: u32 = 2;
-/// Of every flow, so that it is always backlogged.
+/// Packets queued of every flow, so that it is always backlogged.
 const BACKLOG: u64 = 4;
 const CPU: Nanos = Nanos(2_000);
 const LINK: Nanos = Nanos(12_000);
 
-/// How a packet's life goes.
+/// The course of a packet's life.
 #[derive(Debug, Clone, Copy)]
 enum Life {
     Whole,
-    /// The firewall on the CPU says no.
+    /// The firewall on the CPU rejects it.
     Refused,
-    /// The function crashes half-way.
+    /// The function crashes halfway.
     Crashed,
-    /// The link goes down half-way.
+    /// The link goes down halfway.
     CutOff,
 }
 
-/// What happens to the `number`th packet of a flow: of eight, four live.
+/// The fate of a flow's `number`th packet: of eight, four survive.
 fn fate(number: u64) -> Life {
     match number % 8 {
         1 | 6 => Life::Refused,
@@ -71,7 +71,7 @@ fn fate(number: u64) -> Life {
     }
 }
 
-/// A stage, on which resource, and how long it took.
+/// A stage, the resource, and how long the packet took.
 type Step = (Stage, u8, Nanos);
 
 fn events(life: Life) -> &'static [Step] {
@@ -92,7 +92,7 @@ struct Box2 {
     now: Nanos,
     sent: u64,
     of_flow: [u64; FLOWS as usize],
-    /// Packets in the pipeline, with what is still to happen to them.
+    /// Packets in the pipeline, with their remaining events.
     pipeline: VecDeque<(Packet, u64, &'static [Step])>,
     dies: bool,
 }
@@ -116,13 +116,13 @@ impl Box2 {
         assert!(self.scheduler.enqueue(&packet, self.now).is_queued());
     }
 
-    /// One thing more happens to the oldest packet in the pipeline.
+    /// The next event of the oldest packet in the pipeline.
     fn happens(&mut self) {
         let Some((packet, ticket, [(stage, resource, took), rest @ ..])) = self.pipeline.pop_front() else { return };
         if *stage == Stage::Started && *resource == 1 {
             self.cross_stages(packet);
         }
-        // The link is what is narrow: a packet that crosses it keeps it busy all the while.
+        // The link is the bottleneck: a packet that crosses it keeps it busy all the time.
         self.now += match (stage, resource) {
             (Stage::Finished | Stage::Aborted, 0) => CPU,
             (Stage::Finished | Stage::Aborted, _) => LINK - CPU,
@@ -137,7 +137,7 @@ impl Box2 {
         }
     }
 
-    /// Where packets are ordered before the link too: this one comes to it, and goes out at once.
+    /// If packets are ordered before the link too, this one arrives there and leaves at once.
     fn cross_stages(&mut self, packet: Packet) {
         if let Some(stages) = self.scheduler.later_stages() {
             assert!(stages.enqueue_before(1, &packet, self.now).is_queued());
@@ -200,7 +200,7 @@ fn nothing_stays_behind_of_packets_that_died() {
     }
 }
 
-/// Flows that are always backlogged, ask for the same and lose the same have the same, to a few packets.
+/// Flows that are always backlogged, and have the same demand and the same losses, get the same service, to a few packets.
 #[test]
 fn shares_are_what_they_are_when_all_live() {
     for policy in policies().filter(|policy| !policy.starts_with("las") && !policy.starts_with("run2c")) {
@@ -213,11 +213,11 @@ fn shares_are_what_they_are_when_all_live() {
     }
 }
 
-/// What is learnt is what the living took: a packet that was cut off has cost nothing that anybody knows.
+/// Only survivors' times are learnt: a packet that was cut off has no known cost.
 #[test]
 fn estimates_are_not_poisoned() {
     for policy in policies().filter(|policy| !policy.contains("known") && !policy.contains("line")) {
-        // The first packets of each flow are estimated at nothing, whoever lives.
+        // The first packets of each flow are estimated at 0, whichever survive.
         let [alive, mortal] = [false, true].map(|dies| {
             let mut all = Box2::new(&policy, dies);
             all.run(20_000);

@@ -1,4 +1,4 @@
-//! GMR3 against the bounds of its module: fairness of what is released and of what is processed, delay whatever the
+//! GMR3 against the bounds of its module: fairness of what is released and of what is processed, a delay independent of the
 //! number of flows, turns in the pipeline.
 
 use std::collections::{BTreeSet, HashMap};
@@ -25,7 +25,7 @@ fn weigh(scheduler: &mut dyn Scheduler, weights: &[f64]) {
     }
 }
 
-/// What a round of the flow's group is worth.
+/// The virtual time that a round of the flow's group is worth.
 fn round(weight: f64) -> f64 {
     weight.log2().floor().exp2().recip()
 }
@@ -34,14 +34,14 @@ fn groups(weights: &[f64]) -> usize {
     weights.iter().map(|weight| weight.log2().floor() as i32).collect::<BTreeSet<_>>().len()
 }
 
-/// How many turns may have packets short of the last of `m` resources: a round of the heaviest group's worth.
+/// How many turns may have packets before the last of `m` resources: a round of the heaviest group.
 fn most_turns(weights: &[f64], m: usize) -> f64 {
     let shortest = weights.iter().map(|&weight| round(weight)).fold(f64::INFINITY, f64::min);
     (m as f64).max(weights.iter().sum::<f64>() * shortest + groups(weights) as f64)
 }
 
-/// Begun turns that can be told apart by their flows had packets short of the last resource: fewer than `most` when another
-/// began.
+/// Checks the begun turns that are distinguishable by their flows: fewer than `most` had packets before the last resource when
+/// another began.
 fn assert_progress_control(sent: &[Sent], most: f64) {
     let last = sent[0].start.len() - 1;
     let mut turns: Vec<u64> = Vec::new();
@@ -172,7 +172,7 @@ fn offer(scheduler: &mut dyn Scheduler, flow: u32, time: u64) -> Admission {
     scheduler.enqueue(&packet, Nanos::ZERO)
 }
 
-/// The longest wait of flow 0, of weight 1, in packets of others, beside `light` flows that weigh 1 together.
+/// The longest wait of flow 0, of weight 1, in packets of others, beside `light` flows whose weights add up to 1.
 fn longest_wait(policy: &str, light: u32) -> usize {
     let mut scheduler = build(policy, 1, Limits::UNLIMITED);
     let mut weights = vec![1.0];
@@ -239,7 +239,7 @@ fn a_group_that_was_empty_saves_no_credit() {
     assert!((9..=11).contains(&first), "{first} of 30");
 }
 
-/// The flows that have a turn before any packet has started on the last resource, of nine of weight 1 and, if it has one, an
+/// The flows that have a turn before any packet has started on the last resource, out of nine of weight 1 and, if given, an
 /// idle one of this weight.
 fn begun(m: usize, idle: Option<f64>) -> Vec<u32> {
     let mut gmr3 = gmr3(m);
@@ -267,7 +267,7 @@ fn a_round_of_the_heaviest_group_may_be_on_its_way_and_no_fewer_turns_than_resou
         // Turns are a ninth of a round apart.
         assert_eq!(begun(m, Some(2.0)), first(5), "half a round");
         assert_eq!(begun(m, Some(16.0)), first(m as u32), "less than a turn");
-        // What is light does not make others faster.
+        // A lighter flow does not speed up others.
         assert_eq!(begun(m, Some(0.5)), first(9));
     }
 }
@@ -282,7 +282,7 @@ fn a_flow_that_is_forgotten_holds_nothing_back() {
         assert_eq!(gmr3.enqueue(&packet, Nanos::ZERO), Admission::QUEUED);
     }
     let released = |gmr3: &mut dyn Scheduler| core::iter::from_fn(|| gmr3.dequeue(Nanos::ZERO)).count();
-    // The first round's turns but the first send two, as there was no debt before.
+    // All turns of the first round except the first send two, as there was no debt before.
     let few = released(&mut *gmr3);
     assert!(few <= 4, "{few} packets in two turns");
     assert!(gmr3.forget(FlowId(4)));
@@ -321,7 +321,7 @@ fn flows_bound_by_different_resources_get_equal_dominant_time() {
         .collect();
     let sent = play(&mut gmr3(2), &jobs, Mode::Unbounded);
     let first = sent.iter().take(400).filter(|sent| sent.flow == 0).count();
-    // Two turns of at most three packets may be under way.
+    // Two turns of at most three packets may be in flight.
     assert!(first.abs_diff(200) <= 3, "{first} of 400");
 }
 

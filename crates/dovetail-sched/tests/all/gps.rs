@@ -1,4 +1,4 @@
-//! `wfq` and `wf2q+` against the fluid that they approximate, and the bounds that were published for them.
+//! `wfq` and `wf2q+` against the fluid that they approximate, and the published bounds.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ proptest! {
         let gps = gps_of(&traffic);
         let sent = traffic.play("wfq");
         let ends = sent.iter().flat_map(|one| [one.start[0] as f64, one.end[0] as f64]);
-        // Both services are broken lines, so that the difference is largest where one of them bends.
+        // Both services are piecewise linear, so the difference is largest where one of them bends.
         let bends: Vec<f64> = ends.chain(gps.history.iter().map(|&(time, _)| time)).collect();
         for flow in traffic.flows() {
             for &at in &bends {
@@ -71,7 +71,7 @@ proptest! {
 
     #[test]
     fn wfq_follows_gps_through_evictions_new_weights_and_forgotten_flows(
-        // Packets of no work that come while the fluid is idle share one tag, whenever they come.
+        // Packets without work that arrive while the fluid is idle share one tag, whenever they arrive.
         traffic in traffic(WEIGHTS, 1, 150),
         on_full in prop::sample::select(&[DropPolicy::Head, DropPolicy::Longest][..]),
         flow_packets in prop::option::of(1u32..6),
@@ -81,7 +81,7 @@ proptest! {
         slow in prop::sample::select(&[0u64, 2, 3][..]),
     ) {
         let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
-        // Ordered by the second resource's work, packets may be held up by the first while the fluid goes on.
+        // If packets are ordered by the second resource's work, the first may delay them while the fluid goes on.
         let demand = |job: &Job| vec![slow * job.demand[0], job.demand[0]];
         let jobs: Vec<Job> = traffic.jobs.iter().map(|job| Job { demand: demand(job), ..job.clone() }).collect();
         let mut probe = Probe {
@@ -108,7 +108,7 @@ proptest! {
         check_worst_case_fairness(&traffic, &sent, 0, &rates)?;
     }
 
-    /// In the middle of it all weights change. What a flow was ahead by at its old rate it stays ahead by.
+    /// Weights change in the middle of the run. A flow's lead at its old rate is preserved.
     #[test]
     fn wf2q_plus_is_worst_case_fair_by_new_weights_from_when_they_are_set(
         traffic in traffic(WEIGHTS, 0, 150),
@@ -125,7 +125,7 @@ proptest! {
         }
     }
 
-    /// No packet is the later for packets that are lost.
+    /// Lost packets delay no other packet.
     #[test]
     fn wf2q_plus_keeps_its_bound_through_evictions(
         traffic in traffic(WEIGHTS, 1, 150),
@@ -182,8 +182,8 @@ fn check_own_server(traffic: &Traffic, sent: &[Sent]) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// At every instant from `from` on, what a flow has waiting must be through after `Q/r + L·(1 - r)/r + L_max`: its backlog
-/// at its share's rate, and the worst-case fair index. The flow may be ahead by `L·(1 - r)`, which at an `earlier` rate
+/// At every instant from `from` on, everything that a flow has queued must be finished after `Q/r + L·(1 - r)/r + L_max`: its
+/// backlog at its share's rate, and the worst-case fair index. The flow may be ahead by `L·(1 - r)`, which at an `earlier` rate
 /// may have been more.
 fn check_worst_case_fairness(
     traffic: &Traffic,
@@ -210,10 +210,10 @@ fn check_worst_case_fairness(
     Ok(())
 }
 
-/// `m` flows of long packets, and `m + 2` of short ones that take turns to send one. Were the virtual time paced by the
-/// backlogged flows alone, `m + 1` at a time, it would have passed each short flow's last tag when its next turn comes:
-/// the short ones would have the server to themselves until the long packets' tags are reached, and the next of them
-/// would find all the long packets due at once.
+/// `m` flows of long packets, and `m + 2` of short ones that send one in turn. If the virtual time were paced by the backlogged
+/// flows alone, `m + 1` at a time, it would have passed each short flow's last tag before its next turn: the short ones would
+/// have the server to themselves until the long packets' tags are reached, and the next of them would find all the long packets
+/// due at once.
 #[test]
 fn wf2q_plus_is_not_outrun_by_flows_that_come_and_go() {
     let (m, long, short) = (8u32, 4_000u64, 10u64);
@@ -253,7 +253,7 @@ fn the_fluid_passes_all_departures_in_one_step() {
     assert_eq!(gps.virtual_time(), 29.0);
 }
 
-/// Stands between the pipeline and a scheduler, tells the fluid of everything, and checks every choice.
+/// Wraps a scheduler, reports every event to the fluid, and checks every choice.
 #[derive(Debug)]
 struct Probe {
     inner: Box<dyn Scheduler>,
@@ -288,7 +288,7 @@ impl Scheduler for Probe {
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
         let admission = self.inner.enqueue(packet, now);
         while let Some(lost) = self.inner.poll_evicted() {
-            // As of the last arrival or departure, which is where the fluid stands.
+            // As of the last arrival or departure, which is the fluid's current time.
             self.gps.evict(lost.handle as usize);
             self.waiting.retain(|&job| job != lost.handle as usize);
             self.evicted.push_back(lost);

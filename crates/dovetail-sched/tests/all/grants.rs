@@ -1,5 +1,5 @@
-//! `grants` against its definitions: every request, user and class is looked at before every turn, and events come that no
-//! sane environment would send.
+//! `grants` against its definitions: every request, user and class is examined before every turn, and events occur that no
+//! reasonable environment would send.
 
 use dovetail_sched::{
     Nanos, Weight,
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const REQUESTS: u32 = 14;
 const USERS: u32 = 6;
 const CLASSES: u32 = 3;
-/// A unit a nanosecond with a far queue that is as long as it shall be, or with none: tokens are whole numbers.
+/// A unit per nanosecond with a far queue at its target length, or with none: tokens are whole numbers.
 const PACE: f64 = 1e9;
 const DELAY_NS: u64 = 3_000;
 const SILENCE_NS: u64 = 2_000;
@@ -100,7 +100,7 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
     }
 }
 
-/// What may be set, as the reference reads it.
+/// The settings, as the reference reads them.
 #[derive(Debug, Clone, Copy)]
 struct Set {
     order: &'static str,
@@ -153,29 +153,29 @@ struct PlainRequest {
     total: Option<u64>,
     granted: u64,
     window: u64,
-    /// What of the window the connection offered before.
+    /// The part of the window that the connection offered before.
     offered: u64,
     received: u64,
     charged: u64,
     paid: u128,
     charged_ns: u64,
     released_ns: u64,
-    /// The target that a round goes to, and when it began.
+    /// The target at which a round ends, and when it began.
     round: Option<(u64, u64)>,
-    /// The least that the first answer and rounds took.
+    /// The least time of the first answer and of rounds.
     trip_ns: Option<u64>,
     trip_is_told: bool,
     limited: bool,
-    /// When the span began in which it counts what comes, what had come before, and what came in the span before that.
+    /// When the current span began, what had been received before it, and what was received in the previous span.
     span: (u64, u64, u64),
     told: bool,
-    /// Whether it was too long to lead, its length not being known.
+    /// Whether it was ever too long to lead while its length was unknown.
     is_long: bool,
     arrival_ns: u64,
     number: u64,
     served: u64,
     rank: (u64, u64),
-    /// What was left of it when its rank was taken.
+    /// What was left of it when its rank was computed.
     left: u64,
 }
 
@@ -183,7 +183,7 @@ struct PlainRequest {
 struct PlainUser {
     class: Option<usize>,
     service: u64,
-    /// What of the service was charged for turns before others who had had less, and whether the last was such a turn.
+    /// The part of the service charged for turns before others who had had less, and whether the last was such a turn.
     lent: u64,
     leads: bool,
     /// Whether others were so far ahead at the last turn that they have to repay what they were lent.
@@ -251,7 +251,7 @@ impl Plain {
         self.of_user(user).next().is_some()
     }
 
-    /// What is left to let in, if the sender may send it all.
+    /// The units left to let in, if the sender may send them all.
     fn rest(&self, request: usize) -> Option<u64> {
         let r = &self.requests[request];
         r.total.filter(|&total| r.granted + r.window >= total).map(|total| total.saturating_sub(r.granted))
@@ -276,17 +276,17 @@ impl Plain {
         self.users_of(class).into_iter().filter(|&user| self.has_candidates(user)).collect()
     }
 
-    /// What somebody who is new may be behind.
+    /// How far behind a new user or class may start.
     fn first(&self) -> u64 {
         self.set.lag.min(20_000)
     }
 
-    /// Where the counter of a class that is new begins.
+    /// The initial counter of a new class.
     fn begins(&self) -> u128 {
         self.selected.saturating_sub(u128::from(self.first()) << 64)
     }
 
-    /// Nobody with candidates is further behind than the lag and the lead.
+    /// Limits how far candidates are behind to the lag and the lead.
     fn lift(&mut self) {
         let behind = (u128::from(self.set.lag) << 64).saturating_add(u128::from(self.set.lead) << 64);
         let floor = self.selected.saturating_sub(behind);
@@ -301,7 +301,7 @@ impl Plain {
         }
     }
 
-    /// No more is lent to a user than they are ahead.
+    /// Limits what is still lent to a user to what they are ahead.
     fn settle(&mut self) {
         for user in &mut self.users {
             let time = user.class.map_or(0, |class| self.classes[class].time);
@@ -319,7 +319,7 @@ impl Plain {
         self.classes[class].weight.expect("a class that was named") * users as f64
     }
 
-    /// Charges the request up to, or refunds it down to, `units` in all.
+    /// Charges the request up to, or refunds it down to, `units` in total.
     fn charge_exactly(&mut self, request: usize, units: u64) {
         let (class, user) = (self.class_of(request), self.requests[request].user);
         let before = self.requests[request].charged;
@@ -354,7 +354,7 @@ impl Plain {
         self.lift();
     }
 
-    /// Units that a response is taken to have of which nothing is known.
+    /// The presumed size of a response of which nothing is known.
     fn presumed(&self) -> u64 {
         self.expected().min(20_000.max(self.set.quantum))
     }
@@ -371,7 +371,7 @@ impl Plain {
         }
     }
 
-    /// Something of the request was told: lies are found out and the rank is taken anew.
+    /// An event of the request: false lengths are detected and the rank is recomputed.
     fn told(&mut self, request: usize) {
         let presumed = self.presumed();
         let set = self.set;
@@ -404,7 +404,7 @@ impl Plain {
         self.lift();
     }
 
-    /// The time, and that a user is heard of.
+    /// Sets the time and records an event of the user.
     fn hear(&mut self, user: usize) {
         self.users[user].heard_ns = self.now;
         self.users[user].silent &= self.users[user].doubted;
@@ -495,7 +495,7 @@ impl Plain {
         self.told(request);
     }
 
-    /// Units came: the round trip is known by the first, and a round may be over.
+    /// Units arrived: the first determine the round trip, and a round may end.
     fn came(&mut self, request: usize, units: u64) {
         let now = self.now;
         let r = &mut self.requests[request];
@@ -531,7 +531,7 @@ impl Plain {
         }
     }
 
-    /// The connection's window is that long already.
+    /// The connection's window already has this length.
     fn offers(&mut self, request: usize, window: u64) {
         self.hear(self.requests[request].user);
         let before = self.requests[request].window;
@@ -547,7 +547,7 @@ impl Plain {
     fn over(&mut self, request: usize, ended: bool) {
         let PlainRequest { user, released, received, .. } = self.requests[request];
         self.hear(user);
-        // It may have no turn any more, but counts until what it was charged is settled.
+        // It gets no more turns, but counts until its charge is settled.
         self.requests[request].released = true;
         self.requests[request].ready = false;
         self.users[user].doubted |= released && received == 0;
@@ -567,7 +567,7 @@ impl Plain {
         }
     }
 
-    /// The request that goes next, if there are tokens.
+    /// The next request, if there are tokens.
     fn choose(&mut self) -> Option<usize> {
         if self.tokens <= 0 {
             return None;
@@ -577,7 +577,8 @@ impl Plain {
         let class = candidates.iter().copied().min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
         let counter = self.classes[class].counter;
         self.selected = self.selected.max(counter);
-        // One that is ahead of the least goes only for what ends within the lead, and is taken to be as much larger.
+        // A class that is ahead of the least goes only for what ends within the lead, and its request counts as larger by as
+        // much.
         let reach = counter.saturating_add(u128::from(self.set.lead) << 64);
         let mut of_each = Vec::new();
         for other in candidates {
@@ -608,7 +609,7 @@ impl Plain {
         Some(request)
     }
 
-    /// The request that goes next of a class that may go, and whether it does before others who had had less.
+    /// The next request of a class that may go, and whether it precedes others who had had less.
     fn choose_of(&mut self, class: usize) -> Option<(usize, bool, bool)> {
         let users = self.candidate_users(class);
         let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
@@ -643,7 +644,7 @@ impl Plain {
         }
     }
 
-    /// What there will be of the request yet, as far as is known.
+    /// The expected remaining size of the request, as far as known.
     fn left(&self, request: usize) -> u64 {
         let r = &self.requests[request];
         r.total.map_or_else(|| r.granted.max(self.presumed()), |total| total.saturating_sub(r.granted + r.window))
@@ -707,7 +708,7 @@ impl Plain {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
                 let in_flight: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
                 let trip_ns = r.trip_ns.unwrap_or(0);
-                // The pace brings a unit in a nanosecond, and the link what it is thought to.
+                // The pace brings a unit in a nanosecond, and the link its estimated capacity.
                 let carried = set.setup().rate * Nanos(trip_ns).as_secs_f64();
                 let is_farthest = r.trip_is_told && 12.0 * (set.window as f64) < carried;
                 let enough = trip_ns as f64 / 2.0;
@@ -728,7 +729,7 @@ impl Plain {
                     _ if lost_long && (has_lost || hurries) => (before / 4).max(set.quantum),
                     (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
-                    // It went before others of its user.
+                    // It preceded others of its user.
                     _ if of_same_user && is_farthest && is_far => set.quantum,
                     _ => 0,
                 };
@@ -753,12 +754,12 @@ impl Plain {
         Turn { request: RequestId(request as u32), releases, units, window: self.requests[request].window }
     }
 
-    /// What is to be done next, given what was said to be.
+    /// Checks a turn against what should be next.
     fn check(&mut self, said: Option<Turn>) -> Result<(), TestCaseError> {
         self.expire();
         let freed: Vec<_> = (0..self.requests.len()).filter(|&request| self.is_freed(request)).collect();
         if !freed.is_empty() {
-            // All of these come first; which of them is nobody's business.
+            // All of these come first, in any order.
             let said = said.expect("the rest of a response is free");
             let request = said.request.0 as usize;
             prop_assert!(freed.contains(&request), "{said:?}, not one of {freed:?}");
@@ -871,7 +872,7 @@ proptest! {
         for name in ["waiting", "released", "candidates", "silent_users"] {
             prop_assert_eq!(figure(&*scheduler, name), 0.0, "{}", name);
         }
-        // It works on: nobody stays owed or in debt for what hostile numbers said.
+        // It still works: no debt remains from what hostile numbers claimed.
         scheduler.set_class(ClassId(0), Weight::ONE, now);
         scheduler.set_user(UserId(0), ClassId(0), now);
         scheduler.enqueue(&Request { id: RequestId(0), user: UserId(0), length: None }, now);

@@ -1,4 +1,4 @@
-//! Users who wait for servers that are dead, and responses that never come: what they cost the others under `grants`.
+//! Users who wait for dead servers, and responses that never arrive: their cost to others under `grants`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,19 +12,19 @@ use dovetail_sched::{
 const SETUP: RequestSetup =
     RequestSetup { rate: 10_000.0, quantum: 100, window: 300, longest_window: 300, overhead: 10 };
 
-/// What becomes of the requests of dead users.
+/// What happens to the requests of dead users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dead {
     /// They wait for ever.
     Wait,
     /// Their servers break them off, one every 20 ms from 120 s on.
     BrokenOff,
-    /// Their clients give up 6 s after the release and ask again at once.
+    /// Their clients give up 6 s after the release and request again at once.
     AskAgain,
 }
 
-/// What the only user of class 0 who is served got, and the only one of class 1, in 20 s from 120 s on. Both classes have the
-/// same weight, and class 0 has `dead` users more. The far queue is as it should be.
+/// What the only served user of class 0 received, and the only one of class 1, in 20 s from 120 s on. Both classes have the
+/// same weight, and class 0 has `dead` more users. The far queue is at its target.
 fn served(dead: u32, they: Dead) -> [u64; 2] {
     let mut gateway = "grants:lag=1200,learn=off".parse::<RequestSpec>().unwrap().build(&SETUP).unwrap();
     for class in 0..2 {
@@ -74,7 +74,7 @@ fn responses_that_are_broken_off_late_give_their_class_no_more_than_it_paid() {
     let near = |got: u64, expected: u64| got.abs_diff(expected) * 20 <= expected;
     assert!(near(undisturbed[0], undisturbed[1]), "{undisturbed:?}");
     assert!(near(broken_off[0], broken_off[1]), "{broken_off:?}");
-    // Their tokens are gone: the link carries no more than it can.
+    // Their tokens are not refunded: the link carries no more than it can.
     assert!(broken_off[0] + broken_off[1] <= 210_000, "{broken_off:?}");
 }
 
@@ -104,12 +104,12 @@ fn empty_responses_do_not_let_everybody_leave_at_once() {
     for id in 0..5000 {
         gateway.enqueue(&request(id), now);
     }
-    // A bucket holds the link's 60 ms, and each release costs a turn's quantum at least.
+    // A bucket holds the link's 60 ms, and each release costs at least a turn's quantum.
     let released = std::iter::from_fn(|| gateway.dequeue(now)).count();
     assert!(released <= 8, "{released}");
 }
 
-/// A sender 50 ms away that always has more, on a link of 10,000 units a second: its window after so many round trips.
+/// The window of a sender 50 ms away that always has more, on a link of 10,000 units a second, after this many round trips.
 fn window_after(trips: u64, mut beside: impl FnMut(&mut dyn RequestScheduler, Nanos)) -> u64 {
     let setup = RequestSetup { longest_window: 100_000, ..SETUP };
     let mut gateway = "grants".parse::<RequestSpec>().unwrap().build(&setup).unwrap();
@@ -146,15 +146,15 @@ fn a_window_grows_to_what_the_way_holds_whoever_else_asks() {
         ask(gateway, 1, now);
         gateway.cancel(RequestId(1), now);
     });
-    // 500 units are on the way, and the bucket holds 570.
+    // 500 units are in flight, and the bucket holds 570.
     println!("windows: {alone} alone, {beside} beside requests that come and go");
     for window in [alone, beside] {
         assert!((500..3_000).contains(&window), "{window}");
     }
 }
 
-/// Requests for 100 units each, more than the link carries, and a response without end, all of one user: how long after the turn
-/// before each of its turns is, in seconds, and what it is given.
+/// Requests for 100 units each, more than the link carries, and an endless response, all of one user: how long after the
+/// turn before each of its turns is, in seconds, and its units.
 fn beside_short_ones(policy: &str, length: Option<u64>) -> Vec<(f64, u64)> {
     let mut gateway = policy.parse::<RequestSpec>().unwrap().build(&SETUP).unwrap();
     gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
@@ -189,7 +189,7 @@ fn a_response_that_has_begun_is_not_silent_for_much_longer_than_twelve_seconds()
     for (policy, length, sign) in [("grants", Some(1_000_000_000), 100 / 8), ("grants:order=las,ageing=0", None, 100)] {
         let turns = beside_short_ones(policy, length);
         println!("{length:?}: {:.2?}", &turns[..turns.len().min(12)]);
-        // Ten in two minutes, after the release and before enough was had for others to be shorter.
+        // Ten in two minutes, after the release and before it had received enough for others to be shorter.
         let overdue: Vec<_> = turns.iter().filter(|(gap, _)| *gap > 1.0).collect();
         let is_in_time = |&&(gap, units): &&(f64, u64)| (11.9..12.3).contains(&gap) && units == sign;
         assert!((9..=10).contains(&overdue.len()) && overdue.iter().all(is_in_time), "{overdue:?}");

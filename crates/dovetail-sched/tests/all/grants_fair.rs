@@ -1,5 +1,5 @@
-//! The bound that `grants` states: a class whose responses lie and break off, and whose dead users are many, gets more than
-//! its weight for no longer than that.
+//! The bound that `grants` states: a class whose responses lie and break off, and which has many dead users, gets more than its
+//! weight for no longer than that.
 
 use crate::far_link::{FarLink, Job};
 use dovetail_sched::{
@@ -21,7 +21,7 @@ fn build(knobs: &str) -> Box<dyn RequestScheduler> {
     knobs.parse::<RequestSpec>().expect("a policy").build(&SETUP).expect("a setup in range")
 }
 
-/// What a sender says of a response of this size.
+/// The length that a sender states for a response of this size.
 fn said(size: u64) -> impl Strategy<Value = Option<u64>> {
     prop_oneof![
         2 => Just(None),
@@ -58,7 +58,7 @@ fn honest() -> impl Strategy<Value = Vec<Job>> {
     many(job)
 }
 
-/// One over and over, or up to 40.
+/// One job over and over, or up to 40.
 fn many(job: impl Strategy<Value = Job>) -> impl Strategy<Value = Vec<Job>> {
     (prop::collection::vec(job, 1..40), any::<bool>()).prop_map(|(mut jobs, one)| {
         jobs.truncate(if one { 1 } else { 40 });
@@ -70,8 +70,8 @@ fn class() -> impl Strategy<Value = (f64, u32)> {
     (prop_oneof![Just(0.5), Just(1.0), Just(2.0), Just(4.0)], 1u32..5)
 }
 
-/// A class whose responses are `liars`, one after another, and one whose responses are `honest`, each user with as many
-/// requests at all times as he may have; a third class whose requests pass by, and users of the first with dead servers.
+/// A class whose responses are `liars`, one after another, and one whose responses are `honest`, each user always with as many
+/// requests as they may have; a third class with occasional requests, and users of the first with dead servers.
 #[derive(Debug)]
 struct World {
     order: &'static str,
@@ -81,26 +81,26 @@ struct World {
     liars: Vec<Job>,
     honest: Vec<Job>,
     dead: u32,
-    /// When each comes, in ms, and how large it is.
+    /// When each arrives, in ms, and its size.
     passing: Vec<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Ahead {
-    /// The most that the liars got ahead in any interval in which both classes had candidates, in units a part.
+    /// The largest lead of the liars in any interval in which both classes had candidates, in units per part.
     most: f64,
     bound: f64,
-    /// For how long both had.
+    /// For how long both had candidates.
     both_ns: u64,
 }
 
 impl World {
     fn run(&self) -> Ahead {
         let (liar, other) = (self.liar, self.other);
-        // As much as the honest class may have back at once: it is never lifted.
+        // As much as may be refunded to the honest class at once: it is never lifted.
         let lag = (f64::from(EACH) * MOST / other.0).ceil();
         let mut gateway = build(&format!("grants:order={},lag={lag},lead={},slack=1000", self.order, self.lead));
-        // Users of the liars' class first, then of the other, then one of a third, then the dead, who are the liars'.
+        // Users of the liars' class first, then of the other, then one of a third, then the dead, who belong to the liars.
         FarLink::place(&mut *gateway, &[liar, other, (1.0, 1)]);
         let first_dead = liar.1 + other.1 + 1;
         for user in first_dead..first_dead + self.dead {
@@ -125,7 +125,7 @@ impl World {
             link.ask(Job::honest(liar.1 + other.1, 2, size, MS), at * MS);
         }
         let parts = [liar, other].map(|(weight, users)| weight * f64::from(users));
-        // l, e and what was under way: each of the class's requests may be wrong by a turn, and have one under way.
+        // l, e and what was in flight: each of the class's requests may be wrong by a turn, and have one in flight.
         let n = [liar, other].map(|(_, users)| f64::from(users * EACH));
         let unsettled = [0, 1].map(|class| (MOST + 10.0 + 2.0 * n[class] * (MOST + 10.0)) / parts[class]);
         let bound = 2.0 * lag + 4.0 * self.lead as f64 + unsettled[0] + unsettled[1];
@@ -141,7 +141,7 @@ impl World {
                 over += 1;
             }
             let had = |class: usize| (link.taken[class] + SETUP.overhead * link.headers[class]) as f64 / parts[class];
-            // The dead count no more after 5 s, once they are released.
+            // The dead stop counting after 5 s, once they are released.
             if link.now < 60 * SECOND || link.candidates[0] == 0 || link.candidates[1] == 0 {
                 least = f64::INFINITY;
             } else {
@@ -198,8 +198,8 @@ fn no_single_lie_pays() {
     }
 }
 
-/// The parts that two classes of equal weight have of what was taken in, from 60 s to 160 s, when the first has one live user
-/// and a thousand whose servers are dead, and the second one live user.
+/// The parts of two classes of equal weight in what was taken in, from 60 s to 160 s, when the first has one live user and a
+/// thousand whose servers are dead, and the second one live user.
 fn with_the_dead(knobs: &str) -> f64 {
     let mut gateway = build(knobs);
     FarLink::place(&mut *gateway, &[(1.0, 1001), (1.0, 1)]);
@@ -228,8 +228,8 @@ fn users_whose_servers_are_dead_do_not_multiply_their_class() {
     assert!(counted > 0.95 && (0.49..0.51).contains(&silent) && (0.49..0.51).contains(&ignored));
 }
 
-/// A crowd that is there when the gateway starts, on a link so fast that a window is far longer than their responses: how many
-/// responses each had once there were five for each.
+/// A crowd that is present when the gateway starts, on a link so fast that a window is far longer than their responses: how
+/// many responses each had once there were five for each.
 #[test]
 fn who_asks_before_any_size_is_known_does_not_stand_behind_all_who_ask_later() {
     const USERS: u32 = 300;
@@ -248,7 +248,7 @@ fn who_asks_before_any_size_is_known_does_not_stand_behind_all_who_ask_later() {
             now = gateway.poll_at().expect("all of them ask");
             continue;
         };
-        // It comes at once, and the next is asked for.
+        // It arrives at once, and the next is requested.
         gateway.length(turn.request, 20_000, now);
         gateway.received(turn.request, 20_000, now);
         gateway.ended(turn.request, now);

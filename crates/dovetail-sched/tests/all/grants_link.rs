@@ -1,5 +1,5 @@
-//! `grants` in front of a toy of a link: the far queue is kept short and the link full, what the link carries is found, no
-//! class starves meanwhile, short responses are over sooner, and long ones end.
+//! `grants` in front of a simple model of a link: the far queue is kept short and the link full, the link's capacity is found,
+//! no class starves meanwhile, short responses end sooner, and long ones end.
 
 use crate::far_link::{FarLink, Job};
 use dovetail_sched::request::{RequestScheduler, RequestSetup, RequestSpec};
@@ -23,7 +23,7 @@ fn figure(scheduler: &dyn RequestScheduler, name: &str) -> f64 {
     found.expect("a figure of this name")
 }
 
-/// Numbers that look random (SplitMix64).
+/// Pseudo-random numbers (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -67,8 +67,8 @@ fn twelve_long_responses_fill_the_link_and_the_far_queue_stays_short() {
     assert!(longest < 200.0 && (40.0..80.0).contains(&(sum / n)), "{longest} {}", sum / n);
 }
 
-/// Three classes of weights 4, 2 and 1 with four users each, who always want more: what the policy thinks that the link
-/// carries over what it does in the last of 60 s, the longest time that a class was not served, and the classes' parts.
+/// Three classes of weights 4, 2 and 1 with four users each, who always want more. Returns the policy's estimate of the link's
+/// capacity over the true one in the last of 60 s, the longest time that a class was not served, and the classes' parts.
 fn learn(given: f64, seed: u64) -> (f64, f64, [f64; 3]) {
     let setup = RequestSetup::for_bytes(RATE * given);
     let mut gateway = build("grants", &setup);
@@ -105,7 +105,7 @@ fn learn(given: f64, seed: u64) -> (f64, f64, [f64; 3]) {
 #[test]
 fn what_the_link_carries_is_found_within_a_minute_and_no_class_starves() {
     for given in [0.5, 1.0, 2.0] {
-        // Whose four users have the long responses is chance, and gold's windows are short for its share.
+        // Which four users have the long responses is chance, and gold's windows are short for its share.
         let (mut sums, runs) = ([0.0; 3], 48);
         for seed in 1..=runs {
             let (found, hungry_s, had) = learn(given, seed);
@@ -125,7 +125,7 @@ fn what_the_link_carries_is_found_within_a_minute_and_no_class_starves() {
 fn a_response_alone_opens_its_window_until_the_link_is_full() {
     let rate = 100e6 / 8.0 * 0.95;
     for start in [1.0, 8.0] {
-        // A window that is too small for the way, by as much as eight times.
+        // A window that is too small for the round trip, by a factor of up to eight.
         let for_bytes = RequestSetup::for_bytes(rate);
         let setup = RequestSetup { window: (for_bytes.window as f64 / start) as u64, ..for_bytes };
         let mut gateway = build("grants", &setup);
@@ -141,7 +141,7 @@ fn a_response_alone_opens_its_window_until_the_link_is_full() {
     }
 }
 
-/// From 600 ms away bytes come in bursts, in which the bucket is empty.
+/// From 600 ms away bytes arrive in bursts, in which the bucket is empty.
 #[test]
 fn a_far_response_alone_fills_most_of_the_link_within_ten_seconds() {
     for mbps in [2.0, 10.0, 50.0] {
@@ -158,7 +158,7 @@ fn a_far_response_alone_fills_most_of_the_link_within_ten_seconds() {
     }
 }
 
-/// Requests of many users for sizes with a heavy tail, at random times at this load: mean time to the end, in s.
+/// Requests of many users for sizes with a heavy tail, at random times at this load. Returns the mean time to the end, in s.
 fn open(policy: &str, load: f64, seed: u64) -> f64 {
     let setup = RequestSetup::for_bytes(RATE);
     let mut gateway = build(policy, &setup);
@@ -185,7 +185,7 @@ fn the_shortest_first_is_over_sooner_in_the_mean() {
     }
 }
 
-/// One user's large response beside short ones that fill the link 1.2 times: when it is over, in s, if within 200 s.
+/// One user's large response beside short ones that fill the link 1.2 times. Returns when it ends, in s, if within 200 s.
 fn large_one(ageing: u64) -> Option<f64> {
     let setup = RequestSetup::for_bytes(RATE);
     let mut gateway = build(&format!("grants:ageing={ageing}"), &setup);
@@ -204,8 +204,8 @@ fn large_one(ageing: u64) -> Option<f64> {
 fn ageing_bounds_how_long_a_large_response_waits() {
     assert_eq!(large_one(0), None);
     for ageing in [10_000, 40_000] {
-        // Nothing that comes later than 400,000/ageing s goes before it; by then so much is there, and then a window of it
-        // goes at a time: every 20 ms and twice the far queue.
+        // Requests that arrive later than 400,000/ageing s do not precede it; by then that much is queued, and then a window of
+        // it goes at a time: every 20 ms and twice the far queue.
         let work_s = (1.0 + 400_000.0 / ageing as f64) * 1.2 * 8330.0 / 8000.0;
         let windows_s = 400_000.0 / RequestSetup::for_bytes(RATE).window as f64 * 0.14;
         let done_s = large_one(ageing).expect("it is over");
@@ -216,7 +216,7 @@ fn ageing_bounds_how_long_a_large_response_waits() {
 
 #[test]
 fn tokens_of_an_inference_server_go_by_weight() {
-    // 800 tokens a second in turns of 16, nothing under way; requests of a few hundred, whose ends nobody knows.
+    // 800 tokens a second in turns of 16, nothing in flight; requests of a few hundred, whose ends are unknown.
     let setup = RequestSetup { rate: 800.0, quantum: 16, window: 0, longest_window: 0, overhead: 0 };
     let mut server = build("grants:order=fair,learn=off,lag=64,slack=64", &setup);
     FarLink::place(&mut *server, &[(4.0, 2), (2.0, 2), (1.0, 2)]);

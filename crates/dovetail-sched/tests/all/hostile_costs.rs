@@ -1,16 +1,16 @@
-//! What a sender can gain that knows how costs are estimated.
+//! The gain of a sender that knows how costs are estimated.
 //!
-//! An honest flow always has packets waiting, all of the same cost. A hostile one chooses the cost, the length and the
-//! program of every packet and when it comes, and has at most `Q` packets waiting or in service. With `settle=yes` and the
-//! same weight it gets no more of the CPU, at any time, than the honest one and
+//! An honest flow always has packets queued, all of the same cost. A hostile one chooses the cost, the length and the program
+//! of every packet and when it arrives, and has at most `Q` packets queued or in service. With `settle=yes` and the same weight
+//! it gets no more of the CPU, at any time, than the honest one plus
 //!
 //! ```text
 //! 2·(Q + 1)·P_max + P_honest
 //! ```
 //!
 //! `(Q + 1)·P_max` for what it was not charged yet (see [`Estimating`](dovetail_sched::cost::Estimating)), as much again for
-//! the largest charge, by which a policy that goes by charges may be unfair, and a packet of the honest flow likewise.
-//! That does not grow with time; with `settle=no` it does.
+//! the largest charge, by which a policy that orders by charges may be unfair, and likewise a packet of the honest flow. That
+//! does not grow with time; with `settle=no` it does.
 
 use dovetail_sched::{
     Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage,
@@ -23,11 +23,11 @@ const HONEST: FlowId = FlowId(0);
 const HOSTILE: FlowId = FlowId(1);
 const HONEST_COST: u64 = 1000;
 
-/// What the hostile flow does before the next packet is let go.
+/// What the hostile flow does before the next packet is released.
 #[derive(Debug, Clone, Copy)]
 enum Move {
     Wait,
-    /// Until all that it sent has been measured, or for a long time.
+    /// Waits until everything that it sent has been measured, or for a long time.
     WaitForMeasurement,
     Send {
         cost: u64,
@@ -36,7 +36,7 @@ enum Move {
     },
 }
 
-/// A CPU, its scheduler, and what the two flows have had of it.
+/// A CPU, its scheduler, and the service of the two flows.
 struct Cpu {
     scheduler: Box<dyn Scheduler>,
     costs: Vec<u64>,
@@ -102,7 +102,7 @@ impl Cpu {
         }
     }
 
-    /// How much more the hostile flow has had.
+    /// How much more service the hostile flow has had.
     fn lead(&self) -> i128 {
         i128::from(self.served[1]) - i128::from(self.served[0])
     }
@@ -119,7 +119,7 @@ fn play(policy: &str, moves: &[Move], most: usize, rounds: usize) -> i128 {
                     cpu.send(HOSTILE, cost, bytes, program)
                 }
                 Move::WaitForMeasurement => {
-                    // A packet whose length nobody has seen before may be estimated at hours: its sender waits them out.
+                    // A packet of a new length may be estimated at hours: its sender waits that long.
                     for _ in 0..200 {
                         if cpu.outstanding > 0 {
                             cpu.serve();
@@ -140,7 +140,8 @@ fn stated(largest: u64) -> i128 {
     2 * (Q as i128 + 1) * i128::from(largest) + i128::from(HONEST_COST)
 }
 
-/// Policies whose unfairness in charges is one of the largest charges, and which keep no fluid that is served in real time.
+/// Policies whose unfairness in charges is at most one of the largest charges, and which do not simulate a fluid that is served
+/// in real time.
 const FAIR: [&str; 5] = ["cbcs:clock=self", "drfq", "sfq:resource=first", "scfq:resource=first", "atfq:batch=1"];
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
@@ -165,7 +166,7 @@ proptest! {
     }
 }
 
-/// Cheap packets, each measured before the next, until the estimate is low; then as many dear ones at once as may wait.
+/// Cheap packets, each measured before the next, until the estimate is low; then as many costly ones at once as may be queued.
 fn batches() -> Vec<Move> {
     let packet = |cost| Move::Send { cost, bytes: 1000, program: 0 };
     let mut moves: Vec<Move> = (0..14).flat_map(|_| [packet(10), Move::WaitForMeasurement]).collect();
@@ -184,7 +185,7 @@ fn batches_at_the_price_of_cheap_packets_are_settled() {
     }
 }
 
-/// A program that is said to cost nothing is believed for ever if nobody settles.
+/// A program whose stated cost is 0 is believed for ever without settling.
 #[test]
 fn a_lie_about_the_program_is_settled() {
     let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
@@ -196,8 +197,8 @@ fn a_lie_about_the_program_is_settled() {
     }
 }
 
-/// A fluid that is served in real time is empty by the time that charges come late: what the sender was ahead is forgotten
-/// with it. These policies can be had where costs are believed rather than measured; the trade-off also where they are.
+/// A fluid that is served in real time is empty by the time that late charges arrive: the sender's lead is forgotten with it.
+/// These policies are available where costs are believed rather than measured; the trade-off also where they are measured.
 #[test]
 fn policies_with_a_fluid_forget_what_is_settled_late() {
     let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
@@ -214,8 +215,8 @@ fn policies_with_a_fluid_forget_what_is_settled_late() {
     assert!(measured > 10 * stated(30_000), "tradeoff: {measured} ns ahead");
 }
 
-/// So does CBCS-WFQ's virtual time as it was published: it runs while dear packets that were stamped as cheap are served,
-/// and what the flow is charged for them then lies behind it.
+/// The same holds for CBCS-WFQ's published virtual time: it runs while costly packets that were stamped as cheap are served,
+/// and the flow's charges for them then lie behind it.
 #[test]
 fn the_published_clock_of_cbcs_forgives_what_is_charged_late() {
     let send = |cost, program| Move::Send { cost, bytes: 0, program };

@@ -1,4 +1,4 @@
-//! Which policies hold a packet back although there is no other: those that do not say that they never do.
+//! Which policies hold a packet back although there is no other: only those that do not promise otherwise.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use dovetail_sched::{
 };
 use proptest::prelude::*;
 
-/// What happens next.
+/// The next event.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Arrives {
@@ -17,7 +17,7 @@ enum Step {
         link: u64,
     },
     Asked,
-    /// The oldest packet in service ends on both resources.
+    /// The oldest packet in service finishes on both resources.
     Ends,
     Passes(u64),
 }
@@ -41,7 +41,7 @@ fn scheduler(policy: &str) -> Box<dyn Scheduler> {
     policy.parse::<PolicySpec>().expect("a policy").build(&Setup::new(2, limits)).expect("two resources")
 }
 
-/// How often it was asked in vain for the only packet there was.
+/// How often the only packet there was could not be dequeued.
 fn held(scheduler: &mut dyn Scheduler, steps: &[Step]) -> usize {
     let (mut now, mut in_service, mut held) = (Nanos::ZERO, VecDeque::new(), 0);
     for (handle, step) in (0..).zip(steps) {
@@ -96,7 +96,7 @@ fn only_the_tradeoff_does_not_say_so() {
     let is_holding = |entry: &&&dovetail_sched::registry::Entry| !scheduler(entry.name).lets_lone_pass();
     let names: Vec<_> = REGISTRY.iter().filter(is_holding).map(|entry| entry.name).collect();
     assert_eq!(names, ["tradeoff"]);
-    // The fluid still serves the first packet of a flow when that has left, and then the second.
+    // The fluid still serves the first packet of a flow after that has left, and then the second.
     let arrives = Step::Arrives { flow: 0, bytes: 100, cpu: 20_000, link: 20_000 };
     let steps = [arrives, Step::Asked, Step::Ends, arrives, Step::Asked];
     assert_eq!(held(&mut *scheduler("tradeoff"), &steps), 1);

@@ -19,7 +19,7 @@ fn mr3(resources: usize) -> Box<dyn Scheduler> {
     limited(resources, Limits::UNLIMITED)
 }
 
-/// The rounds, one after the other, over packets that are all there from the start.
+/// The rounds, one after the other, over packets that are all present from the start.
 fn rounds(traffic: &Traffic) -> Vec<usize> {
     let mut queues: Vec<VecDeque<f64>> = vec![VecDeque::new(); traffic.weights.len()];
     let mut active = Vec::new();
@@ -76,7 +76,7 @@ fn turns_between(trace: &[Event], (i, k): (usize, usize)) -> usize {
                 *flow
             }
         };
-        // Who comes back waits for the next round, and its turns begin to count when it has had one.
+        // A flow that returns waits for the next round, and its turns count only from then on.
         if (flow == i || flow == k) && backlogged.get(&flow) == Some(&false) {
             (turns, served_k) = (0, false);
         }
@@ -84,7 +84,7 @@ fn turns_between(trace: &[Event], (i, k): (usize, usize)) -> usize {
     most
 }
 
-/// Where a packet's turn can be told to begin with it, all earlier ones of its flow had started on the last resource.
+/// For packets that begin a turn, if that is distinguishable: all earlier ones of the flow had started on the last resource.
 fn assert_progress_control(sent: &[Sent]) {
     let last = sent[0].start.len() - 1;
     let mut started: HashMap<u32, u64> = HashMap::new();
@@ -102,7 +102,7 @@ proptest! {
 
     #[test]
     fn plays_rounds(mut traffic in traffic(1..=3), weights in prop::collection::vec(prop::sample::select(&[0.25, 1.0, 2.0, 8.0][..]), 5)) {
-        // Powers of two, so that both compute without rounding, and all there before the first packet leaves.
+        // Powers of two, so that both compute without rounding, and all present before the first packet leaves.
         traffic.weights.iter_mut().zip(weights).for_each(|(old, new)| *old = new);
         traffic.ops.iter_mut().for_each(|op| op.asks = 0);
         let trace = traffic.play(&mut mr3(traffic.resources));
@@ -212,7 +212,7 @@ fn a_flow_that_loses_its_last_packet_is_passed_over() {
     for flow in 0..3 {
         assert_eq!(offer(&mut mr3, flow, 0, 10), Admission::QUEUED);
     }
-    // Flow 1's packet makes way for its next, which keeps the place.
+    // Flow 1's packet is evicted for its next, which takes over the place.
     assert_eq!(offer(&mut mr3, 1, 1, 10), Admission { refused: None, evicted: true });
     assert_eq!(mr3.poll_evicted().map(|packet| packet.handle), Some(0));
     let order: Vec<_> = core::iter::from_fn(|| take(&mut mr3)).collect();
@@ -226,7 +226,7 @@ fn a_flow_that_was_evicted_empty_leaves_in_its_turn() {
     for flow in 0..3 {
         assert_eq!(offer(&mut mr3, flow, 0, 10), Admission::QUEUED);
     }
-    // Too large for what the others leave: flow 1 loses what it has, and the packet is not taken.
+    // Too large for what the others leave: flow 1 loses its packets, and the new one is not accepted.
     let demand = Demand::new(&[Nanos(10)]).expect("one resource");
     let packet = Packet { flow: FlowId(1), bytes: 250, arrival: Nanos::ZERO, handle: 1, demand };
     assert!(!mr3.enqueue(&packet, Nanos::ZERO).is_queued());

@@ -1,4 +1,4 @@
-//! `msf-rs` against the pseudo-code of its paper (Figs. 3 and 4), played by looking at every request and every class.
+//! `msf-rs` against the pseudo-code of its paper (Figs. 3 and 4), implemented by scanning every request and every class.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ enum Event {
 
 fn events() -> impl Strategy<Value = Vec<(Event, u64, bool)>> {
     let id = || 0..IDS + 2;
-    // Few sizes, so that counters are often alike.
+    // Few sizes, so that counters are often equal.
     let units = || prop_oneof![Just(0u64), Just(100), Just(800), 1u64..5_000];
     let event = prop_oneof![
         1 => (0..CLASSES, 0..WEIGHTS.len()).prop_map(|(class, weight)| Event::Class(class, weight)),
@@ -57,7 +57,7 @@ fn events() -> impl Strategy<Value = Vec<(Event, u64, bool)>> {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     user: u32,
-    /// Its place in line; `None` once it was released.
+    /// Its place in line; `None` once released.
     place: Option<u64>,
 }
 
@@ -98,7 +98,7 @@ impl Plain {
         self.outstanding() as f64 >= self.window
     }
 
-    /// What a class is set to that turns active.
+    /// The initial counter of a class that turns active.
     fn least(&self, but: u32) -> f64 {
         let others = self.weights.keys().filter(|&&class| class != but && self.users_of(class) > 0);
         let least = others.map(|class| self.services[class]).fold(f64::INFINITY, f64::min);
@@ -146,7 +146,7 @@ impl Plain {
                 }
                 let joins_idle = !mine.is_empty() && self.users_of(class) == 0;
                 if joins_idle {
-                    // The class that he leaves does not count any more if he was all of it.
+                    // The class that the user leaves no longer counts if it has no other user.
                     self.class_of.remove(&user);
                     let least = self.least(class);
                     self.services.insert(class, least);
@@ -314,7 +314,7 @@ proptest! {
                 prop_assert_eq!(gateway.poll_at(), plain.poll_at_ms().map(Nanos::from_millis));
             }
         }
-        // All that is left is given up: nothing may stay behind.
+        // Everything that is left is cancelled: no state may remain.
         let now = Nanos::from_millis(now_ms);
         (0..IDS + 2).for_each(|id| gateway.cancel(RequestId(id), now));
         prop_assert_eq!(gateway.dequeue(now), None);

@@ -1,4 +1,4 @@
-//! How far two classes may drift apart under `msf-rs`: the bound that the module proves, the paper's that is less, and what
+//! How far two classes may drift apart under `msf-rs`: the bound that the module proves, the paper's smaller one, and what
 //! neither covers.
 
 use dovetail_sched::{
@@ -32,7 +32,7 @@ fn released(gateway: &mut dyn RequestScheduler, now: Nanos) -> Vec<u32> {
     std::iter::from_fn(|| gateway.dequeue(now)).map(|turn| turn.request.0).collect()
 }
 
-/// Responses of these units come whole, at the same moment.
+/// Responses with this many units arrive complete, at the same moment.
 fn answer(gateway: &mut dyn RequestScheduler, requests: &[u32], units: u64) {
     requests.iter().for_each(|&id| gateway.received(RequestId(id), units, NOW));
     requests.iter().for_each(|&id| gateway.ended(RequestId(id), NOW));
@@ -51,7 +51,7 @@ fn the_printed_bound_is_too_tight() {
     assert_eq!(first, [0, 1, 2, 3]);
     answer(gateway, &first, 1_000);
     let ahead = 4_000;
-    // The other class, with a little less each, is released a whole window too, and has then had 4 units less ...
+    // The other class, with slightly smaller responses, is also released a whole window, and has then had 4 units less ...
     let second = released(gateway, NOW);
     assert_eq!(second, [100, 101, 102, 103]);
     answer(gateway, &second, 999);
@@ -61,7 +61,7 @@ fn the_printed_bound_is_too_tight() {
     answer(gateway, &third, 1_000);
     let behind = 4 * 999 + 4 * 1_000 - 4_000;
     assert!(ahead + behind > 4 * 1_000 + 1_000);
-    // What is proved is met but for those four units.
+    // The proved bound is met except for those four units.
     assert!(ahead + behind == 4 * 1_000 + 4 * 1_000 - 4);
 }
 
@@ -70,7 +70,7 @@ fn a_class_with_a_response_but_no_queue_saves_without_bound() {
     let mut gateway = gateway(FOUR, &[1.0, 1.0]);
     (0..2).for_each(|class| gateway.set_user(UserId(class), ClassId(class), NOW));
     let gateway = gateway.as_mut();
-    // A response of class 1 that never comes: the class is active, and its counter stays.
+    // A response of class 1 that never arrives: the class is active, and its counter stays.
     arrive(gateway, 0, 1, NOW);
     assert_eq!(released(gateway, NOW), [0]);
     (1..=150).for_each(|id| arrive(gateway, id, 0, NOW));
@@ -78,7 +78,7 @@ fn a_class_with_a_response_but_no_queue_saves_without_bound() {
         let ids = released(gateway, NOW);
         answer(gateway, &ids, 1_000);
     }
-    // Class 0 has had 90,000 units for which class 1 did not ask. Now it does, and goes alone until it has had as many.
+    // Class 0 has had 90,000 units that class 1 did not request. Now class 1 does, and goes alone until it has had as many.
     (200..300).for_each(|id| arrive(gateway, id, 1, NOW));
     let mut alone = 0;
     loop {
@@ -94,7 +94,7 @@ fn a_class_with_a_response_but_no_queue_saves_without_bound() {
 
 #[test]
 fn a_class_that_pulses_never_pays() {
-    // Class 1 has a quarter of class 0's weight and asks again when it has its answer.
+    // Class 1 has a quarter of class 0's weight and requests again when it has its response.
     let mut gateway = gateway("msf-rs:period=1000000s", &[4.0, 1.0]);
     (0..2).for_each(|class| gateway.set_user(UserId(class), ClassId(class), NOW));
     let gateway = gateway.as_mut();
@@ -112,16 +112,16 @@ fn a_class_that_pulses_never_pays() {
     assert_eq!(of_class_1, 30);
 }
 
-/// What can happen next; numbers choose among what there is.
+/// Possible next events; numbers choose among what there is.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Part of some outstanding response comes, so many hundredths of what is left.
+    /// A part of some outstanding response arrives, as hundredths of what is left.
     Comes(usize, u64),
-    /// Somebody gives up.
+    /// A request is cancelled.
     GivesUp(usize),
-    /// One of the others asks.
+    /// A user of the other classes requests something.
     Asks(u32),
-    /// One of the others changes class.
+    /// A user of the other classes changes class.
     Moves(u32, u32),
     /// One of the other classes changes weight.
     Weighs(u32, f64),
@@ -149,19 +149,19 @@ struct Open {
     outstanding: bool,
 }
 
-/// Two classes that are backlogged from a moment on, 0 and 1, among two that come and go.
+/// Two classes, 0 and 1, that are backlogged from some moment on, among two that come and go.
 struct Run {
     gateway: Box<dyn RequestScheduler>,
     open: Vec<Open>,
     next_id: u32,
     sizes: [Vec<u64>; 2],
     users: [u32; 2],
-    // What the two have had, and the most that was outstanding of any.
+    // The service of the two classes, and the largest number outstanding of either.
     had: [u64; 2],
     most: usize,
 }
 
-/// Users of the two; those of others come before.
+/// The first users of the two classes; those of others come before.
 const FIRST_OF: [u32; 2] = [4, 8];
 
 fn class_of(user: u32) -> Option<usize> {
@@ -180,7 +180,7 @@ impl Run {
         arrive(self.gateway.as_mut(), id, user, now);
     }
 
-    /// Every user of the two has two requests waiting, whatever was released.
+    /// Gives every user of the two classes two waiting requests, whatever was released.
     fn fill(&mut self, now: Nanos) {
         for (first, users) in FIRST_OF.into_iter().zip(self.users) {
             for user in first..first + users {
@@ -190,9 +190,9 @@ impl Run {
         }
     }
 
-    /// Releases what may be, and keeps the two backlogged all the while if they are to be.
+    /// Releases what may be, and keeps the two backlogged all the time if required.
     fn poll(&mut self, backlogged: bool, now: Nanos) {
-        // The window may grow without end: nobody has to ask as far as that.
+        // The window may grow indefinitely: the test need not follow it that far.
         while self.open.iter().filter(|open| open.outstanding).count() < 60
             && let Some(turn) = self.gateway.dequeue(now)
         {
@@ -224,7 +224,7 @@ impl Run {
             Step::GivesUp(which) if !self.open.is_empty() => {
                 let Open { id, user, .. } = self.open.remove(which % self.open.len());
                 if class_of(user).is_some() {
-                    // Whoever tries again in time never stops counting.
+                    // A user who tries again in time never stops counting.
                     self.fill(now);
                 }
                 self.gateway.cancel(RequestId(id), now);
@@ -272,7 +272,7 @@ proptest! {
         for (step, gap_ms) in during {
             now_ms += gap_ms;
             run.step(step, Nanos::from_millis(now_ms));
-            // What comes before the next release counts too.
+            // What arrives before the next release counts too.
             let lead = run.had[0] as f64 / parts[0] - run.had[1] as f64 / parts[1];
             (least, most) = (least.min(lead), most.max(lead));
             run.fill(Nanos::from_millis(now_ms));

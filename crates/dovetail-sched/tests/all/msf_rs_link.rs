@@ -1,4 +1,5 @@
-//! `msf-rs` before an ideal link: the paper's analysis of latency (section 4.1, equations 4 to 6), and whose the link is.
+//! `msf-rs` in front of an ideal link: the paper's analysis of latency (section 4.1, equations 4 to 6), and the classes'
+//! shares.
 
 use crate::link;
 
@@ -9,7 +10,7 @@ fn frozen(window: u32) -> String {
     format!("msf-rs:window={window},period=1000000s")
 }
 
-/// Mean times of queueing and of service of `requests` alike that come at once, in units of what one takes by itself.
+/// Mean times of queueing and of service of equal `requests` that arrive at once, in units of what one takes alone.
 fn batch(policy: &str, requests: u32) -> (f64, f64) {
     let mut link = Link::new(policy, 1_000.0, &[1.0]);
     link.place(0, 0);
@@ -22,8 +23,8 @@ fn batch(policy: &str, requests: u32) -> (f64, f64) {
     (mean(|job| job.released_s - job.arrived_s), mean(|job| job.ended_s - job.released_s))
 }
 
-/// Equations 5 and 6 with L / C = 1. In print the factor W+ L / C of equation 5 stands behind its second term alone; it is
-/// that of both.
+/// Equations 5 and 6 with L / C = 1. In print the factor W+ L / C of equation 5 applies to its second term alone; it belongs to
+/// both.
 fn equations_5_and_6(requests: u32, window: u32) -> (f64, f64) {
     let (m, w) = (f64::from(requests), f64::from(window));
     let rounds = f64::from(requests / window);
@@ -35,7 +36,7 @@ fn equations_5_and_6(requests: u32, window: u32) -> (f64, f64) {
 
 #[test]
 fn twelve_requests_four_at_a_time_take_two_seconds_and_all_at_once_three() {
-    // Four responses take a second: the unit of time is what one takes by itself, a quarter of that.
+    // Four responses take a second: the unit of time is what one takes alone, a quarter of that.
     let (queueing, service) = batch(&frozen(4), 12);
     assert!((queueing / 4.0 - 1.0).abs() < 1e-6 && (service / 4.0 - 1.0).abs() < 1e-6);
     let (queueing, service) = batch("none", 12);
@@ -68,12 +69,12 @@ fn small_responses_that_wait_for_a_large_one_take_longer_than_beside_it() {
         }
         link.jobs.iter().map(|job| job.ended_s).sum::<f64>() / 11.0
     };
-    // At once, the small ones end after 11 s and the large one after 110; one by one, after 101 to 110 s, and 100.
+    // Started together, the small ones end after 11 s and the large one after 110; one by one, after 101 to 110 s, and 100.
     assert!((mean_s("none") - 20.0).abs() < 1e-6);
     assert!((mean_s(&frozen(1)) - (100.0 + 1_055.0) / 11.0).abs() < 1e-6);
 }
 
-/// Units a user that each class had of 4 : 2 : 1 over a long run; so many users of each always have ten requests there.
+/// Units per user of each class of weights 4 : 2 : 1 over a long run; this many users of each always have ten requests there.
 fn shares(policy: &str, users: [u32; 3]) -> [f64; 3] {
     const RUN_S: f64 = 3_000.0;
     let mut link = Link::new(policy, 239_000.0, &[4.0, 2.0, 1.0]).with_grain(0.05);

@@ -1,7 +1,7 @@
-//! `new-flows=shared`: the first packets of all new flows are one flow's, whoever sends them.
+//! `new-flows=shared`: the first packets of all new flows count as one flow's, whichever flows send them.
 //!
-//! The oracle is the policy itself without the knob: where every new flow sends one packet, the order has to be the one that it
-//! has when all new flows are one flow, evictions included. And the published bounds have to hold, between established flows and
+//! The oracle is the policy itself without the knob: if every new flow sends one packet, the order must be the one that it has
+//! when all new flows are one flow, evictions included. And the published bounds must hold, between established flows and
 //! between each of them and all new flows together, however many these are.
 
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ fn shared(policy: &str) -> String {
     format!("{policy}{}new-flows=shared", if policy.contains(':') { "," } else { ":" })
 }
 
-/// A packet each that establishes the flows below `established`, and then rows of (flow, gap, demand, more), in which every
-/// flow from there on has one packet.
+/// One packet for each flow below `established`, to establish it, and then rows of (flow, gap, demand), in which every flow
+/// from there on has one packet.
 fn jobs(established: u32, resources: usize, rows: &[(u32, u64, [u64; 2])]) -> Vec<Job> {
     let job = |flow, arrival, demand: &[u64]| Job { flow, bytes: 100, arrival, demand: demand[..resources].to_vec() };
     let mut jobs: Vec<Job> = (0..established).map(|flow| job(flow, 0, &[1, 1])).collect();
@@ -47,7 +47,7 @@ fn jobs(established: u32, resources: usize, rows: &[(u32, u64, [u64; 2])]) -> Ve
     jobs
 }
 
-/// The same packets, all new flows' under one name that is after all others.
+/// The same packets, with all new flows' under one id that is after all others.
 fn as_one(jobs: &[Job], established: u32) -> Vec<Job> {
     jobs.iter().map(|job| Job { flow: job.flow.min(established), ..job.clone() }).collect()
 }
@@ -60,7 +60,7 @@ proptest! {
         policy in prop::sample::select(&["sfq", "drfq", "drfq:dovetail=0", "drfq:dovetail=20ns", "atfq:batch=1"][..]),
         resources in 1usize..=2,
         weights in prop::collection::vec(prop::sample::select(&[0.5, 1.0, 2.0, 4.0][..]), 1..=3),
-        // More of new flows than of others.
+        // More packets of new flows than of others.
         rows in prop::collection::vec((0u32..8, 0u64..50, prop::array::uniform2(1u64..60)), 1..120),
         packets in prop::option::of(3u32..12),
         mode in prop::sample::select(&[Mode::NoWait, Mode::Unbounded][..]),
@@ -86,7 +86,7 @@ proptest! {
     ) {
         let established = weights.len() as u32;
         let job = |flow, arrival, work| Job { flow, bytes: 100, arrival, demand: vec![work] };
-        // All of the established flows' packets wait from the beginning.
+        // All of the established flows' packets are queued from the beginning.
         let mut jobs: Vec<Job> = works.iter().enumerate().map(|(at, &work)| job(at as u32 % established, 0, work)).collect();
         let mut now = 0;
         for (at, &(gap, work, packets)) in new_flows.iter().enumerate() {
@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(sent.len(), jobs.len());
         let weight = |flow: u32| weights.get(flow as usize).copied().unwrap_or(1.0);
         let line = established;
-        // Who is charged with each packet: the line with a flow's first; and from when on the flow it is of is established.
+        // Which flow is charged with each packet: the line for a flow's first; and from when on its flow is established.
         let mut first: HashMap<u32, u64> = HashMap::new();
         let mut charged: Vec<(u32, u64, &Sent)> = Vec::new();
         for one in &sent {
@@ -158,8 +158,8 @@ fn packet(flow: u32, handle: u64, now: u64, resources: usize) -> Packet {
     Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos(now), handle, demand }
 }
 
-/// Of a thousand packets that are served while one new flow comes with each, how many are those of the established flow, which
-/// always waits.
+/// Out of a thousand packets that are served while one new flow arrives with each, how many are those of the established flow,
+/// which is always backlogged.
 fn of_the_established(policy: &str, resources: usize) -> usize {
     let mut scheduler = build(policy, resources, Limits::UNLIMITED, &[]);
     let mut released = Vec::new();
@@ -168,7 +168,7 @@ fn of_the_established(policy: &str, resources: usize) -> usize {
         for flow in if step == 0 { vec![0, 0, 1] } else { vec![0, 1 + step] } {
             assert!(scheduler.enqueue(&packet(flow, 0, now, resources), Nanos(now)).refused.is_none());
         }
-        // Served packets are still in service, so that no busy period ends.
+        // Served packets stay in service, so that no busy period ends.
         released.extend(scheduler.dequeue(Nanos(now)).map(|out| out.packet.flow.0));
     }
     released.iter().filter(|&&flow| flow == 0).count()
@@ -187,7 +187,7 @@ fn a_flood_starves_an_established_flow_only_where_each_newcomer_counts() {
 #[test]
 fn the_line_loses_what_the_buffer_does_not_hold() {
     for policy in ["sfq", "drfq", "atfq:batch=1"] {
-        // Tail drop is what is asked for; the policy's rule takes its place.
+        // Tail drop is configured; the policy's rule overrides it.
         let limits = Limits { packets: Some(50), ..Limits::UNLIMITED };
         let mut scheduler = build(&shared(policy), 1, limits, &[]);
         let (mut new_flow, mut lost, mut sent) = (1, [0, 0], [0, 0]);
@@ -229,7 +229,7 @@ fn a_flow_is_new_again_once_it_is_forgotten() {
             order
         };
         assert_eq!(order(&[5]), [5]);
-        // Established, it does not stand in line, and so is not behind those that came before it.
+        // Once established, it is not in the line, and so is not behind those that arrived before it.
         assert_eq!(order(&[11, 12, 13, 5]), [5, 11, 12, 13], "{policy}");
         assert_eq!(order(&[21, 22, 23, 5]), [21, 22, 23, 5], "{policy}");
     }

@@ -1,4 +1,4 @@
-//! What holds for every policy of requests: users are counted exactly, and no order of events breaks anything.
+//! Properties of every request policy: users are counted exactly, and no order of events breaks anything.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ enum Change {
     Forget(u32),
     Arrived(u32, u32),
     Left(u32),
-    /// Given up and sent again in the same instant.
+    /// Cancelled and enqueued again at the same instant.
     Again(u32),
 }
 
@@ -34,7 +34,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// The same by lists, searched.
+/// The same with lists and searches.
 #[derive(Default)]
 struct Lists {
     classes: Vec<u32>,
@@ -246,12 +246,12 @@ proptest! {
             }
             gateway.figures(&mut |name, value| assert!(value.is_finite(), "{name} {value}"));
         }
-        // A policy may take ages to get over units without number: then all is given up.
+        // A policy may take ages to recover from absurd amounts: then everything is cancelled.
         if is_absurd {
             (0..=IDS).for_each(|id| gateway.cancel(RequestId(id), now));
             released.clear();
         }
-        // From here on everybody behaves: whatever is released is answered at once, and so all that waits must go.
+        // From here on all behave: whatever is released is answered at once, so everything that waits must be released.
         gateway.set_rate(1e6, now);
         gateway.far_queue(None, now);
         for _ in 0..10_000 {

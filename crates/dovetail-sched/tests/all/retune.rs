@@ -1,4 +1,4 @@
-//! Which knobs can be turned while a policy runs: what the registry says is what happens, for every knob of every policy.
+//! Which knobs can be changed while a policy runs: the registry is right, for every knob of every policy.
 
 use dovetail_sched::{
     Demand, FlowId, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler, Setup,
@@ -6,7 +6,7 @@ use dovetail_sched::{
     request::{RequestSetup, RequestSpec},
 };
 
-/// A value of a knob that is not its default, with what has to be said beside it.
+/// A value of a knob that is not its default, with what must be set beside it.
 fn other_value(policy: &str, key: &str) -> &'static str {
     match (policy, key) {
         ("msf-rs", "target") => "target=0.5",
@@ -87,7 +87,7 @@ fn backlogged(policy: &str) -> Box<dyn Scheduler> {
     scheduler
 }
 
-/// How many packets come out, each through the pipeline before the next is asked for.
+/// How many packets are released, each crossing the pipeline before the next is requested.
 fn drained(scheduler: &mut dyn Scheduler) -> usize {
     use dovetail_sched::{Feedback, Stage};
     let (mut now, mut sent) = (Nanos(1_000), 0);

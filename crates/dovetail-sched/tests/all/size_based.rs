@@ -1,4 +1,4 @@
-//! `las` and `run2c` against their definitions, found by looking at every flow and every packet.
+//! `las` and `run2c` against their definitions, evaluated by scanning every flow and every packet.
 
 use std::collections::VecDeque;
 
@@ -11,19 +11,19 @@ const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::L
 const WEIGHTS: &[f64] = &[0.5, 1.0, 1.0, 4.0];
 const FLOWS: u32 = 6;
 
-/// Packets of a flow at a time after the last, or a question.
+/// A packet of a flow at a time after the last, or a dequeue.
 type Step = (Option<(u32, u32)>, u64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Few sizes, so that flows often have had the same.
+    // Few sizes, so that flows often have had the same service.
     let bytes = prop_oneof![Just(0u32), Just(100), Just(200), 1u32..1600];
     let step = prop_oneof![5 => (0..FLOWS, bytes).prop_map(Some), 4 => Just(None)];
     prop::collection::vec((step, prop_oneof![4 => 0u64..20, 1 => 20u64..1000]), 1..300)
 }
 
-/// A policy played plainly.
+/// A plain implementation of a policy.
 trait Plain {
-    /// Those that were lost, the arriving packet among them if it was refused.
+    /// The lost packets, including the arriving one if it was refused.
     fn enqueue(&mut self, packet: Waiting, limits: &Limits) -> Vec<u64>;
     fn dequeue(&mut self) -> Option<u64>;
 }
@@ -79,7 +79,7 @@ fn compare(
 struct Flow {
     bytes: u64,
     last_arrival: u64,
-    /// When it came to its bytes with packets waiting.
+    /// When it reached its bytes with packets queued.
     since: u64,
 }
 
@@ -100,7 +100,7 @@ impl PlainLas<'_> {
         self.waiting.iter().any(|packet| packet.flow == flow)
     }
 
-    /// The flows with packets waiting, the one to be served next first.
+    /// The flows with packets queued, in the order of service.
     fn order(&self) -> Vec<u32> {
         let mut flows: Vec<u32> = (0..FLOWS).filter(|&flow| self.waits(flow)).collect();
         let key = |flow: u32| (self.attained(flow), self.flows[flow as usize].since);
@@ -124,7 +124,7 @@ impl Plain for PlainLas<'_> {
             });
             if arriving_is_last {
                 lost.push(packet.handle);
-                // A packet that was not taken changes nothing.
+                // A packet that was not accepted changes nothing.
                 self.flows[at] = before;
                 return lost;
             }

@@ -1,4 +1,4 @@
-//! `tradeoff` against the linear program that defines its fluid, and against the bounds that were proved for following it.
+//! `tradeoff` against the linear program that defines its fluid, and against the proved bounds for following it.
 
 use crate::fluid_run::{Run, play_fluid};
 use crate::support::{Job, Mode, Sent, one_after_another, play};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const FLOWS: usize = 5;
 
-/// The optimum of `max sum x, A x <= b, x >= 0` by looking at every vertex.
+/// The optimum of `max sum x, A x <= b, x >= 0` by examining every vertex.
 fn best_vertex(columns: &[Vec<f64>], b: &[f64]) -> f64 {
     let m = b.len();
     let mut all = columns.to_vec();
@@ -59,7 +59,7 @@ fn normalised(head: &[u64]) -> Vec<f64> {
     head.iter().map(|&time| time as f64 / most).collect()
 }
 
-/// Checks one moment of a fluid: guarantees kept, no resource overfull, and the bonus the best there is.
+/// Checks one moment of a fluid: guarantees are kept, no resource is overused, and the bonus is optimal.
 fn assert_optimal(run: &Run, weights: &[f64], alpha: f64, m: usize) {
     for segment in &run.segments {
         let served: Vec<(usize, Vec<f64>)> = segment
@@ -206,8 +206,8 @@ proptest! {
 }
 
 /// The paper prints `2 (n-1) tau` for the lower bound of theorem 5. Its proof (lemma 5 into eqs. 53 and 54) gives
-/// `(2 n - 1) tau`, and with one flow the printed one says that the packets are never behind the fluid. They are: the
-/// fluid serves a packet on all resources at once, a pipeline one after the other.
+/// `(2 n - 1) tau`, and for one flow the printed bound says that the packets are never behind the fluid. They are: the fluid
+/// serves a packet on all resources at once, a pipeline one after the other.
 #[test]
 fn the_printed_bound_of_theorem_5_is_too_tight() {
     let jobs = one_after_another(vec![(0, 100, 0, vec![900, 1000])]);
@@ -219,7 +219,7 @@ fn the_printed_bound_of_theorem_5_is_too_tight() {
     check_theorems(&jobs, &[1.0; FLOWS], 1.0);
 }
 
-/// Flows that always have packets: 5 of them by five shapes, each `count` packets.
+/// Flows that always have packets: 5 flows with one shape each, and `count` packets each.
 fn backlogged(shapes: &[[u64; 2]; FLOWS], count: usize) -> Vec<Job> {
     let rows = (0..count * FLOWS).map(|at| ((at % FLOWS) as u32, 100, 0, shapes[at % FLOWS].to_vec()));
     one_after_another(rows.collect())
@@ -251,7 +251,7 @@ fn a_pipeline_that_is_slower_stops_the_clock_and_stays_fair() {
     let mut scheduler = scheduler(2, &[1.0; FLOWS], Alpha::FAIR);
     let sent = play(&mut scheduler, &jobs, Mode::NoWait);
     assert!(stopped(&scheduler) > 0.0);
-    // While all are backlogged, equal dominant service within the bound, although packets are sent more slowly than in the
+    // While all are backlogged, dominant service is equal within the bound, although packets are sent more slowly than in the
     // fluid: n tau for the clock and 2 n tau for following it.
     let end = (0..FLOWS as u32)
         .map(|flow| sent.iter().filter(|one| one.flow == flow).map(|one| one.start[0]).max().expect("sent"))

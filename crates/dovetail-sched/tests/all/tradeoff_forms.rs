@@ -1,4 +1,4 @@
-//! The two forms of the trade-off's fluid make the same schedule, packet for packet.
+//! The two forms of the trade-off's fluid produce the same schedule, packet for packet.
 
 use crate::support::{Job, Mode, Sent, assert_feasible, one_after_another, pass_on, play};
 use dovetail_sched::{
@@ -8,7 +8,7 @@ use dovetail_sched::{
 };
 use proptest::prelude::*;
 
-/// Things that happen to a scheduler while it runs: before its `at`-th call of `enqueue` or `dequeue`.
+/// Events of a scheduler while it runs: before its `at`-th call of `enqueue` or `dequeue`.
 #[derive(Debug, Clone)]
 struct Turn {
     at: u32,
@@ -22,7 +22,7 @@ enum What {
     Forget(u32),
 }
 
-/// A scheduler to which things happen.
+/// A scheduler to which events happen.
 #[derive(Debug)]
 struct Eventful<'a> {
     inner: &'a mut dyn Scheduler,
@@ -148,7 +148,7 @@ fn random_jobs(count: usize, flows: u64, m: usize, seed: u64) -> Vec<Job> {
     let rows = (0..count).map(|_| {
         let flow = below(&mut state, flows);
         let bytes = 40 + below(&mut state, 1461);
-        // Flows of three functions, each with its own cost a byte and a packet, now and then of another.
+        // Flows of three functions, each with its own cost per byte and per packet, occasionally of another.
         let function = if below(&mut state, 20) == 0 { below(&mut state, 3) } else { flow % 3 };
         let cpu = [6_000, 14_000, 84_500][function as usize] + bytes * [0, 2, 15][function as usize];
         let mut demand = vec![cpu, bytes * 40];
@@ -170,7 +170,7 @@ fn the_same_order_over_100_000_random_packets() {
     }
 }
 
-/// Sends packets for ever, with a fixed number of flows backlogged, and compares the sums that the fluid keeps with fresh
+/// Sends packets indefinitely, with a fixed number of flows backlogged, and compares the sums that the fluid keeps with fresh
 /// ones.
 fn drift(packets: u64) {
     use dovetail_sched::{Demand, fluid::Direction};
@@ -204,7 +204,7 @@ fn drift(packets: u64) {
         put(&mut scheduler, flow, now);
         sent += 1;
     }
-    // No more arrive and the fluid runs out: what is left of its sums then is the drift.
+    // No more packets arrive and the fluid drains: what is left of its sums then is the drift.
     while scheduler.backlog().packets > 0 {
         match scheduler.dequeue(now) {
             Some(next) => now += next.packet.demand.times()[0],

@@ -9,7 +9,7 @@ use crate::workload::written::{Bytes, Pace, Pair, Quantity, SizeForm};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Document {
-    pub(super) name: String,
+    pub(super) name: Spanned<String>,
     #[serde(default)]
     pub(super) description: String,
     #[serde(default)]

@@ -23,7 +23,7 @@ use super::{
     transport::{Named, Protocol, Transport},
 };
 use crate::workload::{
-    WorkloadError, clip,
+    WorkloadError, check_printable, clip,
     input::Bytes,
     written::{self, Pace, Pair, Quantity, read_size},
 };
@@ -67,6 +67,9 @@ impl Network {
         open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
     ) -> Result<Self, WorkloadError> {
         let document: Document = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
+        let name = &document.name;
+        check_printable(name.get_ref())
+            .map_err(|what| WorkloadError::at(text, file, name.span().start, format!("name: {what}")))?;
         let mut nodes = Nodes::default();
         for form in &document.node {
             let declared = nodes.declare(form.get_ref());
@@ -120,7 +123,7 @@ impl Network {
         let access = access.transpose()?;
         let form = document.network;
         let network = Self {
-            name: document.name,
+            name: document.name.into_inner(),
             description: document.description,
             source: document.source,
             seed: document.seed,
@@ -322,6 +325,7 @@ impl Nodes {
             (None, None, None, None, Some(asked)) => Kind::Requests(requests(asked, open)?),
             _ => return Err("it has one of transfers, long_lived, udp, interactive and requests".into()),
         };
+        check_printable(&form.name).map_err(|what| format!("name: {what}"))?;
         let weight = form.weight.unwrap_or(1.0);
         Ok(Traffic {
             name: form.name.clone(),

@@ -13,7 +13,7 @@ use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use dovetail_sched::{Demand, FlowId, MAX_RESOURCES, Nanos};
 
 use super::{
-    Arrival, MAX_FLOWS, Notice, Workload, WorkloadError, clip,
+    Arrival, MAX_FLOWS, Notice, Workload, WorkloadError, check_printable, clip,
     input::{Bytes, unpack},
 };
 
@@ -152,6 +152,9 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     if !(1..=MAX_RESOURCES).contains(&names.len()) {
         return Err(format!("the header has {} resources: 1 to {MAX_RESOURCES} can be", names.len()));
     }
+    for (place, name) in names.iter().enumerate() {
+        check_printable(name).map_err(|what| format!("column {}: {what}", FIXED.len() + place + 1))?;
+    }
     if let Some(twice) = names.iter().enumerate().find(|&(at, name)| names[..at].contains(name)) {
         return Err(format!("the header has '{}_ns' twice", clip(twice.1)));
     }
@@ -213,6 +216,7 @@ fn intern(flow_of: &mut HashMap<Arc<str>, FlowId>, labels: &mut Vec<Arc<str>>, f
     if label.len() > LONGEST_FLOW {
         return Err(format!("column 2 (flow) has {} bytes: at most {LONGEST_FLOW} can be", label.len()));
     }
+    check_printable(label).map_err(|what| format!("column 2 (flow): {what}"))?;
     if labels.len() >= MAX_FLOWS as usize {
         return Err(format!("there are more than {MAX_FLOWS} flows"));
     }

@@ -47,7 +47,6 @@ pub use programs::{programs_from_toml, programs_to_toml};
 pub use scenario::{Scenario, Size, Synthetic};
 pub use survey::{Survey, scale_for_load, survey};
 
-pub(crate) use dovetail_sched::units::clip;
 use dovetail_sched::{
     Demand, FlowId, MAX_RESOURCES, Nanos, Weight,
     cost::{ProgramId, ProgramTable},
@@ -87,6 +86,23 @@ impl Arrival {
             *told = if self.expansion == 1.0 { *time } else { Nanos::from_f64(time.as_f64() / self.expansion) };
         }
         Demand::new(&times[..self.demand.times().len()]).unwrap_or(self.demand)
+    }
+}
+
+/// At most 60 characters of a given text, for a message; control characters are escaped, since terminals obey them.
+pub(crate) fn clip(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in dovetail_sched::units::clip(text).chars() {
+        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    shown
+}
+
+/// Rejects a text that would reach a terminal, which would obey its control characters.
+pub(crate) fn check_printable(text: &str) -> Result<(), String> {
+    match text.chars().find(|letter| letter.is_control()) {
+        Some(letter) => Err(format!("there is a control character, {}: leave it out", letter.escape_default())),
+        None => Ok(()),
     }
 }
 

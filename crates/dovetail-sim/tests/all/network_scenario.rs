@@ -292,6 +292,8 @@ const MISTAKES: &[Mistake] = &[
     ("[network]", "[network]\nwindow = 1499", 0, "the window is from the largest packet to 16 MiB, not 1499 bytes"),
     ("[network]", "[network]\nwindow = \"17MiB\"", 0, "the window is from the largest packet to 16 MiB"),
     ("[network]", "[network]\nstop = \"200000min\"", 0, "it stops after 10000000s at the latest"),
+    ("name = \"least\"", "name = \"\\u001b[31m\"", 1, "name: there is a control character, \\u{1b}: leave it out"),
+    ("name = \"t\"", "name = \"t\\u0000\"", 7, "traffic 't\\u{0}': name: there is a control character, \\u{0}"),
     ("[network]", "[network]\nstop = 5", 3, "5 is not a time such as"),
     ("watched = true", "watched = false", 0, "one link is to have watched = true"),
     (

@@ -92,6 +92,7 @@ fn headers_that_are_none() {
     let nine: String = (0..9).map(|at| format!(",r{at}_ns")).collect();
     assert!(error(&format!("arrival_ns,flow,bytes{nine}")).contains("9 resources: 1 to 8 can be"));
     assert!(error("arrival_ns,flow,bytes,x_ns,x_ns").contains("'x_ns' twice"));
+    assert!(error("arrival_ns,flow,bytes,x_ns,\u{1b}_ns").contains("column 5: there is a control character"));
 }
 
 #[test]
@@ -107,6 +108,9 @@ fn rows_that_are_wrong_name_their_line() {
         ("6,a,1,,1", "column 4 (cpu): '' is not"),
         ("6,a,1,nan,1", "column 4 (cpu): 'nan' is not"),
         ("6,,1,1,1", "column 2 (flow) is empty"),
+        ("6,a\u{1b}[31m,1,1,1", "column 2 (flow): there is a control character, \\u{1b}: leave it out"),
+        ("6,a\0,1,1,1", "column 2 (flow): there is a control character, \\u{0}"),
+        ("6\u{1b},a,1,1,1", "column 1 (arrival_ns): '6\\u{1b}' is not"),
         ("6,a,1,1", "has 4 columns, but the header has 5"),
         ("6,a,1,1,1,1", "has 6 columns, but the header has 5"),
         ("4,a,1,1,1", "arrives at 4, before the row above it (5): sort the rows by arrival_ns"),

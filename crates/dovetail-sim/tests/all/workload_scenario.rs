@@ -468,7 +468,13 @@ fn what_is_wrong_is_named_with_its_line() {
         (text("", "[[class]]\nname = \"p\"\ncost = { cpu = \"1us per byte\" }"), "line 15: \"1us per byte\": "),
         (text("", "[[resource]]\nname = \"cpu\""), "there are two resources 'cpu'"),
         (text("pipeline = \"buffer=x\"", ""), "line 2: pipeline 'buffer=x': it is no-wait, unbounded or buffer=K"),
-        (text("backlog = 0", ""), "at least 1"),
+        (text("backlog = 0", ""), "line 2: backlog is at least 1"),
+        (text("seed = 1\nqueue_packets = 0", ""), "line 3: queue_packets is at least 1"),
+        (text("packets = 0", ""), "line 2: packets is at least 1"),
+        (text("packets = 5\nload = -1.0", ""), "line 3: load is a number from 0.000001 to 1000000, not -1"),
+        (text("duration = 0", ""), "line 2: duration is longer than nothing"),
+        (text("", "").replace("\"test\"", "\"t\\u001b[31m\""), "line 1: name: there is a control character, \\u{1b}"),
+        (text("", &flow(good).replace("\"f\"", "\"\\u001b\"")), "flow '\\u{1b}': a name is 1 to 64 bytes long"),
         (text("seed = -1", ""), "line 2"),
         (format!("name = \"t\"\n{pipeline}"), "line 7: \"RATE\": "),
         ("name = \"x\"\nresource = []".into(), "1 to 8 resources, not 0"),
@@ -492,7 +498,6 @@ fn what_cannot_run_says_why() {
     assert!(
         error("packets = 5\nload = 0.5", &flow("\"backlogged\"")).contains("backlogged flows take all that is left")
     );
-    assert!(error("packets = 5\nload = -1.0", &flow("{ poisson = \"1/s\" }")).contains("load is a number"));
     let fast = flow("{ constant = \"1000000000/s\" }");
     assert!(error("packets = 5\nload = 900000.0", &fast).contains("more than one arrival a nanosecond"));
     let slow = flow("{ on-off = { rate = \"1/s\", on = \"1us\", off = \"1s\" } }");

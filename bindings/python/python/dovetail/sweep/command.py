@@ -1,10 +1,12 @@
 """`dovetail sweep`: arguments, what is printed, and the exit status (0 done, 1 could not, 2 wrong usage, 130 interrupted)."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .coordinator import Tally
 from .engine import Engine
@@ -23,8 +25,28 @@ Examples:
 """
 
 
+#: What a figure can be saved as.
+_PICTURES = (".svg", ".png", ".html")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments, without `sweep`."""
+    try:
+        try:
+            return _main(arguments)
+        finally:
+            # What cannot be written is noticed here, not as Python ends.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # A reader that closes the pipe has seen enough.
+        _discard_output()
+        return 0
+    except OSError as error:
+        _discard_output()
+        return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", 1)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = _parser()
     args = parser.parse_args(arguments)
     if args.grid is None and not (args.plot or args.table):
@@ -104,6 +126,13 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _discard_output() -> None:
+    """Python writes what it still holds as it ends, and would fail again."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+
+
 def _fail(why: object, status: int) -> int:
     print(f"dovetail: {why}", file=sys.stderr)
     return status
@@ -120,12 +149,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the results; created if it is missing")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", metavar="N", type=_count, help="worker processes on this machine [default: the number of cores]")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers to use, such as tcp://head:8786")
+    where.add_argument("--scheduler", metavar="ADDRESS", type=_address, help="a Dask scheduler whose workers to use, such as tcp://head:8786")
     parser.add_argument("--resume", action="store_true", help="continue: points that have a result are not run again")
     parser.add_argument("--records", action="store_true", help="keep a row for each packet of every run, too")
     parser.add_argument("--table", metavar="Y[,Y…]", help="print medians and intervals over seeds")
     parser.add_argument("--plot", metavar="X,Y[,COLOUR]", type=_axes, help="draw a figure over an axis")
-    parser.add_argument("--plot-file", metavar="FILE", type=Path, help="where to: .svg, .png or .html [default: DIR-X-Y.svg]")
+    parser.add_argument("--plot-file", metavar="FILE", type=_picture, help="where to: .svg, .png or .html [default: DIR-X-Y.svg]")
     return parser
 
 
@@ -139,6 +168,24 @@ def _axes(text: str) -> str:
     if not 2 <= len(list(filter(None, text.split(",")))) <= 3:
         raise argparse.ArgumentTypeError("it is X,Y or X,Y,COLOUR, such as alpha,p99,load")
     return text
+
+
+def _address(text: str) -> str:
+    wrong = argparse.ArgumentTypeError(f"'{text}' is not tcp://HOST:PORT or tls://HOST:PORT, such as tcp://head:8786")
+    try:
+        parts = urlsplit(text)
+        is_whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port
+    except ValueError as error:
+        raise wrong from error
+    if not is_whole:
+        raise wrong
+    return text
+
+
+def _picture(text: str) -> Path:
+    if not text.endswith(_PICTURES):
+        raise argparse.ArgumentTypeError(f"'{text}' does not end in .svg, .png or .html")
+    return Path(text)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ def _check(columns: list[str], path: Path) -> None:
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with open(path, newline="", encoding="utf-8") as file:
+    # Some programs start a file with a byte-order mark.
+    with open(path, newline="", encoding="utf-8-sig") as file:
         rows = csv.DictReader(file, strict=True)
         _check(list(rows.fieldnames or []), path)
         for row in rows:

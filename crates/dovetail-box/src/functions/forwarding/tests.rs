@@ -30,7 +30,7 @@ proptest! {
         let second = packet.destination()[13];
         let hop = if packet.v6 { 3 } else if (64..128).contains(&second) { 2 } else { 1 };
         prop_assert_eq!(&frame[..12], &[2, 1, 1, 1, 1, hop, 2, 9, 9, 9, 9, hop]);
-        // But for the link's addresses, the packet is what the sender would have built with one hop less.
+        // Except for the Ethernet addresses, the packet is what the sender would have built with a hop limit one lower.
         let sent = Packet { hops: packet.hops - 1, ..packet }.frame();
         prop_assert_eq!(&frame[12..], &sent[12..]);
     }

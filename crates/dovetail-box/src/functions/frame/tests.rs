@@ -3,7 +3,7 @@ use etherparse::SlicedPacket;
 use proptest::prelude::*;
 
 proptest! {
-    /// Against a library's parser: the same headers, the same place of the payload.
+    /// Against a library's parser: the same headers, the same payload offset.
     #[test]
     fn headers_are_where_they_are(packet in packet(), padding in 0usize..20) {
         let mut frame = packet.frame();
@@ -43,12 +43,12 @@ fn ports_are_found_behind_extensions_and_not_in_later_fragments() {
     let hop_by_hop = [60, 0, 1, 4, 0, 0, 0, 0];
     let options = [17, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(with(0, &[&hop_by_hop[..], &options].concat()), (17, port));
-    // The first fragment shows ports, a later one does not.
+    // The first fragment includes the ports, a later one does not.
     assert_eq!(with(44, &[17, 0, 0, 1, 0, 0, 0, 9]), (17, port));
     assert_eq!(with(44, &[17, 0, 0, 9, 0, 0, 0, 9]), (17, 0));
     let behind_another = [44, 0, 1, 4, 0, 0, 0, 0, 17, 0, 0, 1, 0, 0, 0, 9];
     assert_eq!(with(0, &behind_another), (17, port));
-    // An extension that says it is longer than the packet.
+    // An extension header that claims to be longer than the packet.
     assert_eq!(with(60, &[17, 255, 0, 0, 0, 0, 0, 0]), (17, 0));
     let many = [60, 0, 1, 4, 0, 0, 0, 0].repeat(100);
     assert_eq!(with(60, &many).0, 60);

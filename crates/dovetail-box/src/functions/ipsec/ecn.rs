@@ -1,18 +1,18 @@
-//! Congestion that a tunnel met, passed on to the packet within (RFC 6040, 4.2).
+//! Propagates congestion marks from the outer header to the inner packet (RFC 6040, 4.2).
 
 use super::super::{
     checksum::adjusted,
     frame::{Ip, Version, read_u16, write},
 };
 
-/// The two bits of congestion in a traffic class (RFC 3168, 5).
+/// The ECN field of a traffic class (RFC 3168, 5).
 const MASK: u8 = 0b11;
 const NOT_ECT: u8 = 0b00;
 const ECT_1: u8 = 0b01;
 const CE: u8 = 0b11;
 
-/// What the bits of the packet within become, where the outer header has these; `None` where the packet is to be dropped, as its
-/// ends can be told of congestion in no other way.
+/// The inner packet's new ECN field, given both headers' traffic classes; `None` if the packet is to be dropped, as its
+/// ends cannot be told of congestion in any other way.
 const fn within(outer: u8, inner: u8) -> Option<u8> {
     match (outer & MASK, inner & MASK) {
         (CE, NOT_ECT) => None,
@@ -24,10 +24,10 @@ const fn within(outer: u8, inner: u8) -> Option<u8> {
     }
 }
 
-/// Gives the packet within what the outer header's traffic class says; `false` where it is to be dropped.
+/// Applies the outer header's congestion mark to the inner packet; `false` if the packet is to be dropped.
 pub(super) fn pass_on(outer: u8, frame: &mut [u8], inner: &Ip) -> bool {
     let Some(word) = read_u16(frame, inner.at) else { return false };
-    // Behind the version IPv4 has the header's length, and IPv6 the traffic class at once.
+    // After the version, IPv4 has the header length, and IPv6 the traffic class.
     let shift = if inner.version == Version::V4 { 0 } else { 4 };
     let Some(becomes) = within(outer, (word >> shift) as u8) else { return false };
     let changed = word & !(u16::from(MASK) << shift) | u16::from(becomes) << shift;

@@ -1,11 +1,11 @@
-//! The receiving end of a tunnel: what [`Ipsec`](super::Ipsec) makes of a packet, undone (RFC 4303, 3.4).
+//! The receiving end of a tunnel: undoes what [`Ipsec`](super::Ipsec) does to a packet (RFC 4303, 3.4).
 //!
-//! In the RFC's order: the association is found by SPI and destination, an old sequence number is refused before any work is
-//! done for it, the packet is authenticated and decrypted, which is one step of AES-GCM, and only then the window moves. What
-//! the tunnel may carry is checked last (RFC 4301, 5.2, step 4): a genuine packet can still have a source that the other end
-//! does not speak for.
+//! Follows the RFC's order: the association is found by SPI and destination, an old sequence number is rejected before any
+//! work is done for it, the packet is authenticated and decrypted, which is one step of AES-GCM, and only then does the
+//! window move. The inner source address is checked last (RFC 4301, 5.2, step 4): a genuine packet can still have a source
+//! that the other end is not allowed to send for.
 //!
-//! All of it is in place: nothing is allocated, and the packet within comes to where the outer header was.
+//! Everything happens in place: nothing is allocated, and the inner packet moves to where the outer header was.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,23 +20,23 @@ use super::{
     replay::Window,
 };
 
-/// The length of the padding and the number of the protocol within (RFC 4303, 2.4 f.).
+/// Pad length and next header (RFC 4303, 2.4 f.).
 const LAST: usize = 2;
-/// Of a packet that is there to hide how much traffic there is: it is discarded (RFC 4303, 2.6).
+/// Next header of a dummy packet, which conceals the traffic volume: it is discarded (RFC 4303, 2.6).
 const NEXT_NONE: u8 = 59;
 
-/// By what the receiving end of a tunnel is found.
+/// Identifies the receiving end of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// The number of the association.
+    /// The security parameters index.
     pub spi: u32,
-    /// The end that packets come to.
+    /// The receiving end's address.
     pub destination: [u8; 4],
 }
 
 impl Address {
-    /// Which association a frame is for, and its outer header; `None` for what is not the beginning of an ESP packet over
-    /// IPv4.
+    /// The association that a frame is for, and its outer header; `None` if the frame does not hold the beginning of an ESP
+    /// packet over IPv4.
     #[must_use]
     pub fn of(frame: &[u8]) -> Option<(Self, Ip)> {
         let ip = Ip::find(frame).ok().filter(|ip| ip.version == Version::V4)?;
@@ -47,24 +47,24 @@ impl Address {
     }
 }
 
-/// Why a packet of a tunnel goes no further.
+/// Why a packet of a tunnel is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refused {
-    /// It is a fragment, its headers or its padding contradict themselves, or it holds no IP packet.
+    /// It is a fragment, its headers or padding are inconsistent, or it holds no IP packet.
     Malformed,
-    /// Its sequence number has come already, or is older than can be told.
+    /// Its sequence number has been seen already, or is older than the window.
     Replay,
-    /// It was not encrypted with the tunnel's key, or was changed since.
+    /// It was not encrypted with the tunnel's key, or has been modified since.
     Authentication,
-    /// Its source is none of those that the tunnel is for.
+    /// Its source is outside the tunnel's prefixes.
     NotAllowed,
-    /// Routers marked it for congestion, and the packet within cannot carry that (RFC 6040, 4.2).
+    /// Routers marked it for congestion, and the inner packet cannot carry the mark (RFC 6040, 4.2).
     Congestion,
-    /// It is there to hide how much traffic there is (RFC 4303, 2.6).
+    /// A dummy packet that conceals the traffic volume (RFC 4303, 2.6).
     Dummy,
 }
 
-/// The function's inverse for one association.
+/// Decrypts packets of one association.
 pub struct Opening {
     cipher: LessSafeKey,
     association: Association,
@@ -73,42 +73,43 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The receiving end of a tunnel whose packets come from within `prefixes`. Of its numbers none has come.
+    /// The receiving end of a tunnel whose packets come from within `prefixes`. No sequence number has been seen yet.
     #[must_use]
     pub fn new(association: Association, prefixes: &[IpNet]) -> Self {
         Self { cipher: association.keys.cipher(), association, prefixes: prefixes.to_vec(), window: Window::default() }
     }
 
-    /// By what it is found.
+    /// What identifies this end.
     #[must_use]
     pub fn address(&self) -> Address {
         Address { spi: self.association.spi, destination: self.association.destination }
     }
 
-    /// By what its key is known.
+    /// Identifies its key without revealing it.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 16] {
         self.association.keys.fingerprint()
     }
 
-    /// Which numbers have come.
+    /// Which sequence numbers have been seen.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Goes on where another end with the same key was.
+    /// Continues from the window of another end with the same key.
     pub fn set_window(&mut self, window: Window) {
         self.window = window;
     }
 
-    /// Leaves of a frame the packet within, with the Ethernet header and tags that the frame had; where that packet is, whose
-    /// header is sound. `ip` is the outer header, as [`Address::of`] found it. Time grows with the bytes; nothing is allocated.
+    /// Replaces a frame's outer packet by its inner packet, keeping the Ethernet header and tags; returns the location of
+    /// the inner packet, whose header is sound. `ip` is the outer header, as [`Address::of`] found it. Linear in the bytes;
+    /// nothing is allocated.
     ///
     /// # Errors
-    /// Why it goes no further; then the frame holds nothing that may be sent.
+    /// Why the packet is dropped; the frame then holds nothing that may be sent.
     pub fn open(&mut self, frame: &mut Vec<u8>, ip: &Ip) -> Result<Ip, Refused> {
-        // Fragments are to be put together before ESP sees them (RFC 4303, 3.4.1), which no bridge does.
+        // Fragments must be reassembled before ESP processing (RFC 4303, 3.4.1), which no bridge does.
         if ip.is_fragment(frame) || finish(sum(frame.get(ip.at..ip.body).unwrap_or_default(), 0)) != 0 {
             return Err(Refused::Malformed);
         }
@@ -142,7 +143,7 @@ impl Opening {
         if inner.version == Version::V4 && finish(sum(frame.get(inner.at..inner.body).unwrap_or_default(), 0)) != 0 {
             return Err(Refused::Malformed);
         }
-        // Behind the packet there may be bytes that hide its length (RFC 4303, 2.7).
+        // Bytes after the packet may conceal its length (RFC 4303, 2.7).
         frame.truncate(inner.end);
         let (source, _) = inner.addresses(frame);
         let source = match inner.version {
@@ -156,11 +157,11 @@ impl Opening {
     }
 }
 
-/// The EtherType and the length of what a decrypted text holds before its padding; `None` if that is nothing.
+/// EtherType and length of a decrypted payload without its padding; `None` for a dummy packet.
 fn within(text: &[u8]) -> Result<Option<(u16, usize)>, Refused> {
     let [before @ .., padding, next] = text else { return Err(Refused::Malformed) };
     let length = before.len().checked_sub(usize::from(*padding)).ok_or(Refused::Malformed)?;
-    // Padding counts from 1 (RFC 4303, 2.4).
+    // Padding bytes count up from 1 (RFC 4303, 2.4).
     if !before.iter().skip(length).zip(1..=u8::MAX).all(|(&byte, wanted)| byte == wanted) {
         return Err(Refused::Malformed);
     }

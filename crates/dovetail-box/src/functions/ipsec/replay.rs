@@ -1,16 +1,16 @@
-//! Which sequence numbers have come, so that none counts twice (RFC 4303, 3.4.3).
+//! Anti-replay window: which sequence numbers have been seen, so that none is accepted twice (RFC 4303, 3.4.3).
 //!
-//! Packets may arrive out of order, so it is a window: of the numbers up to [`SIZE`] behind the highest, a bit each says
-//! whether it has come; what is older is taken for a replay. The bits lie in a ring of words with one word more than the window
-//! has, so that it moves by whole words, without shifting (RFC 6479, 2).
+//! Packets may arrive out of order: for each of the [`SIZE`] numbers up to the highest seen, one bit records whether it has
+//! arrived; anything older counts as a replay. The bits lie in a ring of words, one word longer than the window, so that it
+//! moves by whole words, without shifting (RFC 6479, 2).
 
-/// How many numbers are told apart: RFC 4303 (3.4.3) demands 32 and recommends 64; packets that took several paths or several
-/// processors may be later than that.
+/// Size of the window: RFC 4303 (3.4.3) demands 32 and recommends 64; packets that took several paths or went through
+/// several processors may be later than that.
 pub const SIZE: u32 = 1024;
 
 const WORDS: u32 = SIZE / u64::BITS + 1;
 
-/// The numbers that have come. Of a fixed size.
+/// The numbers seen so far. Fixed size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     highest: u32,
@@ -18,22 +18,22 @@ pub struct Window {
 }
 
 impl Default for Window {
-    /// None has come. There is no number 0 (RFC 4303, 3.3.3), so that it is the highest.
+    /// Nothing has been seen. There is no number 0 (RFC 4303, 3.3.3), so it can serve as the highest.
     fn default() -> Self {
         Self { highest: 0, seen: [0; WORDS as usize] }
     }
 }
 
 impl Window {
-    /// Whether a number has not come yet, as far as that can be told. Constant time.
+    /// Whether a number has not been seen yet; `false` if it is older than the window. Constant time.
     #[must_use]
     pub fn is_new(&self, number: u32) -> bool {
         let has_come = || self.seen[word(number)] & bit(number) != 0;
         number > self.highest || (number != 0 && self.highest - number < SIZE && !has_come())
     }
 
-    /// Notes a number that [is new](Self::is_new), once its packet is known to be genuine: a forged one must not move the
-    /// window. Constant time.
+    /// Records a number that [is new](Self::is_new). Call it only once its packet is authenticated: a forged one must not
+    /// move the window. Constant time.
     pub fn note(&mut self, number: u32) {
         if !self.is_new(number) {
             return;
@@ -42,7 +42,7 @@ impl Window {
             let from = self.highest / u64::BITS;
             let entered = (number / u64::BITS - from).min(WORDS);
             for word in 1..=entered {
-                // The sum does not overflow: it is a 64th of the largest number, and no more than 17.
+                // The sum does not overflow: `from` is at most a 64th of the largest number, and `word` at most 17.
                 self.seen[((from + word) % WORDS) as usize] = 0;
             }
             self.highest = number;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The window as RFC 4303 describes it, with every number that ever came.
+    /// The window as RFC 4303 describes it, recording every number ever seen.
     #[derive(Default)]
     struct Naive(BTreeSet<u32>);
 

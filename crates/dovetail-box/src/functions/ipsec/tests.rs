@@ -12,7 +12,7 @@ fn ends(keys: Keys) -> (Ipsec, Association) {
     (Ipsec::new(association(keys), numbers), association(keys))
 }
 
-/// What the other end does: finds ESP with another parser, checks and decrypts it, takes off the padding.
+/// The other end: finds ESP with another parser, authenticates and decrypts it, removes the padding.
 fn open(frame: &[u8], association: &Association) -> (u32, u8, Vec<u8>) {
     let sliced = SlicedPacket::from_ethernet(frame).expect("a packet");
     let Some(etherparse::NetSlice::Ipv4(outer)) = &sliced.net else { panic!("no IPv4 outside") };
@@ -103,7 +103,7 @@ fn a_used_up_key_and_a_packet_too_long_are_refused() {
     assert_eq!(ipsec.process(&mut frame), Verdict::Drop(Reason::KeyUsedUp));
     assert_eq!(frame, before);
     let (mut ipsec, _) = ends(Keys::Short([7; 20]));
-    // 20 + 8 of headers within, 20 + 16 + 2 + 16 around: 65,532 is the last multiple of four that fits.
+    // 20 + 8 bytes of inner headers, 20 + 16 + 2 + 16 of outer ones: 65,532 is the largest multiple of four that fits.
     assert_eq!(ipsec.process(&mut Packet::udp(&vec![0; 65_450]).frame()), Verdict::Forward);
     assert_eq!(ipsec.process(&mut Packet::udp(&vec![0; 65_454]).frame()), Verdict::Drop(Reason::TooLong));
 }

@@ -4,7 +4,7 @@ use zune_jpeg::{
     zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
-/// A picture of slopes, which JPEG keeps well.
+/// A picture of gradients, which JPEG preserves well.
 fn picture(side: usize) -> Vec<u8> {
     let brightness = (0..side * side).map(|at| (60 + (at % side + at / side) * 120 / (2 * side)) as u8);
     let half = side / 2;

@@ -60,7 +60,7 @@ fn a_flood_of_flows_stays_within_bounds_and_in_the_totals() {
     assert_eq!(known.flows + forgotten.flows, 10_000);
     assert_eq!(known.bytes + forgotten.bytes, bytes);
     assert_eq!(monitoring.others(), Totals { flows: 0, packets: 1, bytes: 30 });
-    // Who speaks all the time is not forgotten for those who speak once.
+    // A flow that sends all the time is not evicted for flows of a single packet.
     let mut monitoring = Monitoring::new(8, [0; 16]);
     for number in 0..1000u32 {
         monitoring.process(&mut Packet::udp(b"steady").frame());

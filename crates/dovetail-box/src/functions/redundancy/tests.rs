@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const KEY: [u8; 16] = [5; 16];
 
-/// Payloads made of pieces that come again, at any offset, and of others.
+/// Payloads of repeated pieces, at any offset, and of others.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         (0usize..3000, 40usize..700).prop_map(|(from, length)| corpus()[from..from + length].to_vec()),
@@ -23,7 +23,7 @@ proptest! {
     #[test]
     fn the_other_end_restores_every_byte(
         packets in prop::collection::vec((payload(), any::<[bool; 3]>(), any::<u8>()), 1..40),
-        // Small stores forget while packets still refer.
+        // Small stores evict chunks that packets still refer to.
         chunks in prop_oneof![Just(2usize), Just(16), Just(1024)],
     ) {
         let (mut here, mut there) = (Redundancy::new(chunks, KEY), Restoration::new(chunks, KEY));

@@ -1,7 +1,7 @@
-//! What can be changed from outside while the box runs.
+//! Runtime changes requested through the admin port.
 //!
-//! The box answers within milliseconds, and reading a configuration may take a little longer. Both are waited for on another
-//! thread, so that no other request has to. There is one change at a time, and so one such thread.
+//! The box answers within milliseconds, and reading a configuration may take a little longer. Both block a separate thread,
+//! so that no other request is delayed. One change is made at a time, so there is one such thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{config::Config, live::Control};
 
-/// Has a box go by its configuration, read again.
+/// Makes a box read and apply its configuration again.
 pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// What this program is called where it fails.
+/// The program's name in error messages.
 pub(super) const NAME: &str = "middlebox";
 
-/// A change has to be made after so long.
+/// Timeout for a change.
 const LONGEST: Duration = Duration::from_secs(10);
 
 pub(super) struct Changes {
@@ -35,7 +35,7 @@ impl Changes {
         self.reload.is_some()
     }
 
-    /// Turns the policy's knobs to those of a policy's string; the policy as it is then.
+    /// Sets the policy's parameters from a policy string; returns the resulting policy.
     pub(super) async fn retune(&self, body: &[u8]) -> Result<String, Fault> {
         let wrong = |what: String| Fault::new(StatusCode::BAD_REQUEST, what);
         let text = std::str::from_utf8(body).map(str::trim).unwrap_or_default();

@@ -1,16 +1,16 @@
-//! What the box told of itself, second by second.
+//! History of the box's status, one entry per second.
 
 use std::collections::VecDeque;
 
 use super::{recent::Recent, sample::Sample};
 use crate::live::Status;
 
-/// Samples that are kept: ten minutes.
+/// Samples kept: ten minutes.
 const MOST_SAMPLES: usize = 600;
-/// How many seconds are recent.
+/// Seconds that count as recent.
 const RECENT: usize = 10;
 
-/// The last ten minutes as samples, and the last seconds as they were told, oldest first.
+/// Samples of the last ten minutes, and the statuses of the last seconds, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     told: VecDeque<Status>,
@@ -19,18 +19,18 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// A second is over. The first look is only what the next one is compared with.
+    /// Adds a status, once a second. The first one is only a baseline for the next.
     pub(super) fn take(&mut self, status: Status) {
         let is_same = |before: &Status| {
             before.classes.iter().map(|class| &class.0).eq(status.classes.iter().map(|class| &class.0))
         };
         if !self.told.back().is_none_or(is_same) {
-            // Other classes: what was counted by class is no longer comparable.
+            // The classes have changed: per-class counts are no longer comparable.
             self.told.clear();
             self.samples.clear();
         }
         match self.told.back() {
-            // It has told nothing since, or nothing at all.
+            // No newer status, or none yet.
             Some(before) if before.at >= status.at => return,
             None if status.at.0 == 0 => return,
             Some(before) => {
@@ -52,7 +52,7 @@ impl Looks {
         &self.samples
     }
 
-    /// What happened in the last ten seconds, or since the box began.
+    /// Activity of the last ten seconds, or since the box started.
     pub(super) fn recent(&self) -> Option<Recent> {
         let (from, until) = (self.told.front()?, self.told.back()?);
         (from.at < until.at).then(|| Recent::between(from, until))

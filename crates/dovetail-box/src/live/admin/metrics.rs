@@ -1,4 +1,4 @@
-//! The box's metrics: copies of what it counts anyway. Flows are no labels: they come and go.
+//! Prometheus metrics, copied from the box's own counters. Flows are not labels: they come and go.
 
 use std::{fmt::Error, sync::Arc};
 
@@ -38,17 +38,17 @@ const BUCKETS_NS: [u64; 18] = [
     10_000_000_000,
 ];
 
-/// What a scrape tells.
+/// Values for one scrape.
 #[derive(Debug)]
 pub(super) struct Scrape {
     status: Status,
     now: Nanos,
-    /// Of the last second.
+    /// The last second.
     sample: Option<Sample>,
     latencies: Vec<Durations>,
 }
 
-/// The metrics as they are scraped.
+/// Encodes the metrics for a scrape.
 pub(super) fn encode(scrape: Scrape) -> Result<String, Error> {
     metrics::encode("dovetail_middlebox", scrape)
 }
@@ -161,6 +161,12 @@ impl Scrape {
             class.dropped_by().map(|(reason, count)| ([("class", &**name), ("reason", reason)], count))
         });
         to.counter("dropped_packets", "Packets that were dropped, by reason", None, dropped)?;
+        let outcomes = self.status.classes.iter().filter(|_| cfg!(feature = "programs")).flat_map(|(name, class)| {
+            class.programs.by_outcome().map(|(outcome, count)| ([("class", &**name), ("outcome", outcome)], count))
+        });
+        let help =
+            "Packets that the class's program refused, failed on, or did not see: it was quarantined or is missing";
+        to.counter("program_packets", help, None, outcomes)?;
         let help = "Packets for which the flow table had no place";
         to.counter("no_flow_packets", help, None, [(NOTHING, self.status.oddities.no_flow)])?;
         let help = "Frames that contradict what the interface says of them, and long ones in tunnels of unknown kinds";
@@ -204,7 +210,7 @@ impl Scrape {
                     .map(|(server, nanos)| (class, behind, server, nanos))
             })
         });
-        // Most pairs of many classes never meet.
+        // With many classes, most pairs never occur.
         let met = behind.filter(|&(class, behind, _, nanos)| nanos > 0 || class == behind);
         let met = met.map(|(class, behind, server, nanos)| {
             ([("class", class), ("server", server), ("behind", behind)], nanos as f64 / 1e9)

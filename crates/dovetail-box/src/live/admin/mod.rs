@@ -1,4 +1,4 @@
-//! The box's admin port: a page of what happens now, the same as JSON, metrics, and a policy that can be retuned.
+//! The box's admin port: a page of current activity, the same as JSON, metrics, and a policy that can be retuned.
 //!
 //! | path | what |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `/healthz` | `ok` while the loop runs |
 //! | `POST /retune`, `POST /reload` | `changes`: the policy's knobs, the configuration; with the token |
 //!
-//! All runs on a thread of its own, which sees the box as what it [tells](super::Control::status) of itself every 200 ms: `looks`
-//! keeps one of these a second, and rates are their differences.
+//! Everything runs on a separate thread, which sees the box through the [status](super::Control::status) that it publishes
+//! every 200 ms: `looks` keeps one per second, and rates are their differences.
 
 mod changes;
 mod looks;
@@ -31,7 +31,7 @@ use dovetail_toml::Token;
 use super::Control;
 pub use changes::Reload;
 
-/// An admin port that is served for as long as this lives.
+/// An admin port, served until this is dropped.
 ///
 /// ```no_run
 /// use dovetail_box::{config::Config, live::{Live, admin}};
@@ -53,20 +53,20 @@ pub struct Admin {
     _served: Served,
 }
 
-/// Listens in the network namespace of this thread, and stays there whatever namespace the thread enters.
+/// Listens in the network namespace of this thread; the socket stays there whatever namespace the thread enters later.
 ///
 /// # Errors
-/// What the system refuses: an address that is taken or that this machine does not have.
+/// The system's error: an address that is in use or not assigned to this machine.
 pub fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(at)
 }
 
 impl Admin {
-    /// Serves those who connect here, on a thread of its own. Without a token nothing can be changed, without `reload` the
+    /// Serves the listener on a thread of its own. Without `token` nothing can be changed; without `reload` the
     /// configuration cannot be read again.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's error.
     pub fn serve(
         listener: TcpListener,
         control: Control,

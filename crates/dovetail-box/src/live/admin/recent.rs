@@ -1,4 +1,4 @@
-//! What each class waited for over the last seconds, and how long it was in the box.
+//! Waiting times and time in the box of each class over the last seconds.
 
 use dovetail_stats::Quantile;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::{
     node::{Cause, Waited},
 };
 
-/// The last seconds.
+/// Activity of the last seconds.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Recent {
     over_s: f64,
@@ -27,10 +27,10 @@ struct RecentClass {
     spent: Spent,
 }
 
-/// What the time of a class's packets was spent on: sums over packets, in seconds.
+/// How the time of a class's packets was spent: sums over packets, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Spent {
-    /// Their own work, and their own time on the link.
+    /// Own processing, and own time on the link.
     pub(super) on_cpu_s: f64,
     pub(super) on_link_s: f64,
     pub(super) before_cpu: BeforeCpu,
@@ -40,13 +40,13 @@ pub(super) struct Spent {
 /// Waiting for the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct BeforeCpu {
-    /// While it worked on a packet of each class, in their order.
+    /// While it worked on packets of each class, in the order of the classes.
     pub(super) behind_s: Vec<f64>,
-    /// While it was taken by a packet without room before the link.
+    /// While it was blocked by a packet without room before the link.
     pub(super) stalled_s: f64,
-    /// While the policy chose none.
+    /// While the policy chose no packet.
     pub(super) held_s: f64,
-    /// While the box came late.
+    /// While the box was late.
     pub(super) late_s: f64,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct BeforeLink {
 }
 
 impl Spent {
-    /// Between two looks, or since the box began.
+    /// Difference between two statuses, or since the box started.
     pub(super) fn of(class: u16, classes: u16, now: &Waited, was: &Waited) -> Self {
         let seconds = |now: u128, was: u128| now.saturating_sub(was) as f64 / 1e9;
         let before_cpu = |cause| seconds(now.before_cpu(class, cause), was.before_cpu(class, cause));
@@ -81,7 +81,7 @@ impl Spent {
 }
 
 impl Recent {
-    /// What happened between two looks at the same classes.
+    /// Activity between two statuses with the same classes.
     pub(super) fn between(from: &Status, until: &Status) -> Self {
         let classes = until.classes.len() as u16;
         let class = |at: u16| {

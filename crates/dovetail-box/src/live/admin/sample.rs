@@ -1,4 +1,4 @@
-//! A second of the box: how busy CPU and link were, and what each class had of them.
+//! One second of the box: utilisation of CPU and link, and each class's share.
 
 use dovetail_sched::Nanos;
 use dovetail_stats::{Histogram, Quantile};
@@ -6,37 +6,37 @@ use serde::Serialize;
 
 use crate::live::{ClassCounters, Status};
 
-/// The second that ended with a look.
+/// The second that ended with a status.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Sample {
-    /// Samples before this one since the port was opened.
+    /// Number of samples before this one since the port was opened.
     number: u64,
-    /// Seconds since the box began.
+    /// Seconds since the box started.
     at_s: f64,
-    /// Parts of the time, 0 to 1.
+    /// Fractions of the time, 0 to 1.
     cpu_utilisation: f64,
     cpu_blocked: f64,
     link_utilisation: f64,
     late: f64,
     queued_packets: u64,
-    /// By class, as all that follows: parts of the time.
+    /// Per class, like everything below: fractions of the time.
     cpu: Vec<f64>,
     link: Vec<f64>,
     sent_packets_per_s: Vec<f64>,
     sent_bytes_per_s: Vec<f64>,
     dropped_packets_per_s: Vec<f64>,
-    /// Unknown for a class without packets.
+    /// `None` for a class without packets.
     latency_p50_ms: Vec<Option<f64>>,
     latency_p95_ms: Vec<Option<f64>>,
     latency_p99_ms: Vec<Option<f64>>,
 }
 
 impl Sample {
-    /// What happened between two looks at the same classes.
+    /// Activity between two statuses with the same classes.
     pub(super) fn between(number: u64, from: &Status, until: &Status) -> Self {
         let nanos = (until.at - from.at).as_f64();
         let part = |now: Nanos, was: Nanos| (now - was).as_f64() / nanos;
-        // Of all workers' time.
+        // Relative to the time of all workers.
         let workers = until.workers.len().max(1) as f64;
         let of_cpu = |now: Nanos, was: Nanos| part(now, was) / workers;
         let rate = |now: u64, was: u64| now.saturating_sub(was) as f64 / nanos * 1e9;
@@ -69,12 +69,12 @@ impl Sample {
 }
 
 impl Sample {
-    /// Parts of the CPU's time, by class.
+    /// Fractions of the CPU's time, by class.
     pub(super) fn cpu(&self) -> &[f64] {
         &self.cpu
     }
 
-    /// Parts of the link's time, by class.
+    /// Fractions of the link's time, by class.
     pub(super) fn link(&self) -> &[f64] {
         &self.link
     }

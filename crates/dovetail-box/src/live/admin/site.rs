@@ -1,4 +1,4 @@
-//! What is answered at each path.
+//! Request handlers of the admin port, by path.
 
 use std::{cell::RefCell, sync::LazyLock};
 
@@ -19,10 +19,10 @@ use super::{
 use crate::live::{Control, clock};
 
 static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
-/// A box that has not told of itself for so long does not run: it does so every 200 ms.
+/// A box that has not published its status for this long is not running: it does so every 200 ms.
 const SILENT: Nanos = Nanos::from_secs(3);
 
-/// What the port knows besides the box.
+/// State of the admin port.
 pub(super) struct BoxSite {
     control: Control,
     token: Option<Token>,

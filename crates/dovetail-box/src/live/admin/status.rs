@@ -1,4 +1,4 @@
-//! What the page shows: the box, CPU and link, interfaces, classes and flows.
+//! The status that the page shows: the box, CPU and link, interfaces, classes and flows.
 
 use std::{collections::BTreeMap, net::Ipv6Addr, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     version: &'static str,
-    /// How long ago the box told all this.
+    /// Age of this status.
     told_s_ago: f64,
     uptime_s: f64,
     policy: String,
@@ -27,12 +27,12 @@ pub(super) struct Shown {
     can_change: bool,
     /// Whether the configuration can be read again.
     can_reload: bool,
-    /// The side on which what is scheduled leaves.
+    /// The side on which scheduled traffic leaves.
     toward: Option<&'static str>,
     cpu_share: f64,
     workers: Vec<Worker>,
     link_bits_per_s: Option<f64>,
-    /// Since the box began, as all sums here.
+    /// Since the box started, like all sums here.
     cpu_busy_s: f64,
     cpu_blocked_s: f64,
     link_busy_s: f64,
@@ -40,14 +40,14 @@ pub(super) struct Shown {
     lapses: u64,
     malformed_frames: u64,
     no_flow_packets: u64,
-    /// To senders of packets that ended here, by what they were told.
+    /// ICMP errors to senders of dropped packets, by message.
     icmp_errors: BTreeMap<&'static str, IcmpErrors>,
-    /// Now.
+    /// Current values.
     queued_packets: u64,
     queued_bytes: u64,
     flows: usize,
     interfaces: Vec<Interface>,
-    /// Those that are decrypted.
+    /// Tunnels that are decrypted.
     tunnels: Vec<Tunnel>,
     classes: Vec<Class>,
     busiest: Busiest,
@@ -96,7 +96,7 @@ struct Class {
     sent_bytes: u64,
     dropped_packets: BTreeMap<&'static str, u64>,
     preempted_packets: u64,
-    /// Now: waiting for the CPU, and for the link.
+    /// Current values: waiting for the CPU, and for the link.
     queued_packets: u64,
     between_packets: u64,
     spent: Spent,
@@ -111,7 +111,7 @@ struct Busiest {
 
 #[derive(Debug, Serialize)]
 struct Flow {
-    /// Unknown for what is not IP.
+    /// `None` if the packets are not IP.
     protocol: Option<String>,
     source: Option<String>,
     source_port: Option<u16>,
@@ -126,7 +126,7 @@ struct Flow {
     link_s: f64,
 }
 
-/// What may be asked of this port.
+/// Requests that this port permits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Permitted {
     pub(super) changes: bool,
@@ -172,7 +172,7 @@ impl Shown {
     }
 }
 
-/// The names of the sides, by their numbers.
+/// Names of the sides, by index.
 pub(super) const SIDES: [&str; 2] = {
     assert!(Side::Inside.index() == 0);
     ["inside", "outside"]
@@ -257,7 +257,7 @@ impl Flow {
     }
 }
 
-/// The name of a protocol that is common, or its number (IANA's protocol numbers).
+/// The name of a common protocol, or its number (IANA's protocol numbers).
 fn protocol(tuple: &FiveTuple) -> String {
     match tuple.protocol {
         1 => "icmp".into(),

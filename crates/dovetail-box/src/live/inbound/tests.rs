@@ -10,7 +10,7 @@ mod key;
 
 const DIGITS: &str = "000102030405060708090a0b0c0d0e0f10111213";
 
-/// A box with a tunnel that leads in, of this name, number and key, and with what else is said.
+/// A configuration with an inbound tunnel of this name, SPI and key, and further settings.
 fn config(name: &str, spi: u32, digits: &str, more: &str) -> Config {
     let key = key::KeyFile::new(digits);
     let text = format!(

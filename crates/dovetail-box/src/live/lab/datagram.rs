@@ -1,6 +1,6 @@
-//! Numbered datagrams of many flows, as [`Raw`](super::Raw) sends them through a lab.
+//! Numbered datagrams of many flows, sent through a lab by [`Raw`](super::Raw).
 //!
-//! Their Ethernet addresses are no host's, so that none answers, and neither tables nor stacks of hosts matter.
+//! Their Ethernet addresses belong to no host, so that none answers, and hosts' tables and stacks do not matter.
 
 use std::net::Ipv4Addr;
 
@@ -10,20 +10,20 @@ use crate::functions::{
     frame::{ETHERNET, IPV4, UDP, read_u16, write},
 };
 
-/// The port that all of them go to.
+/// Destination port of all datagrams.
 pub const PORT: u16 = 4500;
-/// Headers and a number: no datagram is shorter, in bytes.
+/// Minimum length of a datagram in bytes: headers and a number.
 pub const LEAST: usize = NUMBER + 8;
 const NUMBER: usize = ETHERNET + IPV4 + UDP;
 
-/// What stations' addresses begin with: local, of no maker.
+/// Prefix of the Ethernet addresses: locally administered, of no vendor.
 const STATION: [u8; 4] = [0x02, 0x77, 0x77, 0x77];
-/// The port of the first flow, and where in a frame it is.
+/// Source port of the first flow, and its offset in a frame.
 pub(super) const SOURCE_PORT: u16 = 10_000;
 #[cfg(feature = "af-xdp")]
 pub(super) const SOURCE_PORT_AT: usize = ETHERNET + IPV4;
 
-/// A frame of this length with a UDP datagram in it. Flows differ in the port that they come from.
+/// A frame of this length that holds a UDP datagram. Flows differ in their source port.
 #[must_use]
 pub fn frame(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
     let ends = [Ipv4Addr::new(10, 77, 0, 101), Ipv4Addr::new(10, 77, 0, 102)];
@@ -33,7 +33,7 @@ pub fn frame(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
     let station = |of: Ipv4Addr| [STATION[0], STATION[1], STATION[2], STATION[3], 0, of.octets()[3]];
     write(&mut frame, 0, &station(target));
     write(&mut frame, 6, &station(source));
-    // IPv4 without options, 64 hops, UDP.
+    // IPv4 without options, hop limit 64, UDP.
     write(&mut frame, 12, &[8, 0, 0x45, 0]);
     write(&mut frame, ETHERNET + 2, &((length - ETHERNET) as u16).to_be_bytes());
     write(&mut frame, ETHERNET + 8, &[64, 17]);
@@ -50,7 +50,7 @@ pub fn frame(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// The number of one of these frames.
+/// The number in one of these frames.
 #[must_use]
 pub fn number(frame: &[u8]) -> Option<u64> {
     let is_ours = frame.get(6..10)? == STATION && read_u16(frame, ETHERNET + IPV4 + 2)? == PORT;

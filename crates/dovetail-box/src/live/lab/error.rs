@@ -1,4 +1,4 @@
-//! Why there is no lab.
+//! Errors of setting up a lab.
 
 use std::{io, time::Duration};
 
@@ -6,35 +6,35 @@ use dovetail_netns::NetnsError;
 
 use crate::live::switch::ports::PortError;
 
-/// What prevents it.
+/// Why a lab cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// Who runs it may not make network namespaces.
+    /// The user may not create network namespaces.
     #[error("a lab is made of network namespaces, which needs root: run it with sudo")]
     NotRoot,
-    /// There is one of this name.
+    /// A lab of this name exists already.
     #[error("process {owner} has a lab of the name '{name}': end it, or give this one another name")]
     InUse {
-        /// The lab's.
+        /// The lab's name.
         name: String,
-        /// Whose it is.
+        /// The process that owns it.
         owner: String,
     },
-    /// There is a namespace that no lab made.
+    /// A namespace of this name exists that no lab created.
     #[error(
         "there is a network namespace '{namespace}', which no lab made: 'ip netns del {namespace}', or another name"
     )]
     Taken {
-        /// The namespace's.
+        /// The namespace's name.
         namespace: String,
     },
-    /// A specification that cannot be followed.
+    /// The specification is invalid.
     #[error("{0}")]
     Wrong(String),
-    /// `ip` is missing or refuses.
+    /// `ip` is missing or failed.
     #[error(transparent)]
     Namespace(#[from] NetnsError),
-    /// The ports are not as they were made.
+    /// The ports differ from what was created.
     #[error(transparent)]
     Port(#[from] PortError),
     /// The bridge does not forward.
@@ -42,15 +42,15 @@ pub enum LabError {
     Silent {
         /// The box's interface.
         port: &'static str,
-        /// How long it was given.
+        /// How long the check lasted.
         waited: Duration,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What was being done.
+        /// What was attempted.
         what: String,
-        /// What the system answered.
+        /// The system's error.
         error: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! More packets than a socket can send: the kernel makes them, as a network card's driver would.
+//! Generates more packets than a socket can send: the kernel creates them, like a network card's driver.
 
 use std::{
     io,
@@ -11,9 +11,9 @@ use crate::live::{
     sys::bpf::{self, Array, Kind, Unloaded},
 };
 
-/// [Datagrams](datagram) of many flows in turn, all with the number 0, from the host of the thread's namespace. They go out
-/// by the driver of its interface, without a socket, a queue or a stack. The other end of a veth has to take frames in one by one
-/// for that: `ethtool -K <it> gro on`, or an XDP program there; else all are lost.
+/// Sends [datagrams](datagram) of many flows in turn, all with the number 0, from the host of the thread's namespace. They
+/// leave through the driver of its interface, without a socket, a queue or a stack. For that, the other end of a veth pair
+/// must receive frames one by one: `ethtool -K <it> gro on`, or an XDP program there; otherwise all are lost.
 #[derive(Debug)]
 pub struct Flood {
     program: OwnedFd,
@@ -22,10 +22,10 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// Of so many flows, frames of this length, from one side. Needs `CAP_BPF` and `CAP_NET_ADMIN`, and Linux 5.18.
+    /// Sends frames of this length from one side, of this number of flows. Needs `CAP_BPF` and `CAP_NET_ADMIN`, and Linux 5.18.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn new(from: Place, flows: u16, bytes: usize) -> io::Result<Self> {
         let interface = Port::find(HOST_INTERFACE).map_err(io::Error::other)?.index;
         let turn = bpf::array("flood_turn", Array::Shared)?;
@@ -35,10 +35,10 @@ impl Flood {
         Ok(Self { program, frame: datagram::frame(from, 0, 0, bytes), _turn: turn })
     }
 
-    /// Makes and sends so many. Each call begins with some milliseconds of preparation.
+    /// Creates and sends this number of frames. Each call starts with some milliseconds of preparation.
     ///
     /// # Errors
-    /// The system's; `EINTR` where a signal came.
+    /// The system's error; `EINTR` when interrupted by a signal.
     pub fn send(&self, frames: u32) -> io::Result<()> {
         bpf::send_frames(self.program.as_fd(), &self.frame, frames)
     }

@@ -1,6 +1,6 @@
-//! Whose a lab is: a file with a lock.
+//! Ownership of a lab: a lock file.
 //!
-//! The file is there as long as a lab may be; the lock is held by a process that uses it, and given back by the kernel
+//! The file exists as long as the lab may; the lock is held by the process that uses the lab, and released by the kernel
 //! however that process ends.
 
 use std::{
@@ -20,7 +20,7 @@ use super::error::LabError;
 
 const FOLDER: &str = "/run";
 
-/// The name of a lab is this process's, until it is dropped.
+/// Reserves the name of a lab for this process until dropped.
 #[derive(Debug)]
 pub struct Hold {
     path: PathBuf,
@@ -28,17 +28,17 @@ pub struct Hold {
     _file: File,
 }
 
-/// What there was of this name before.
+/// What existed under this name before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Before {
     Nothing,
-    /// A lab whose process is gone.
+    /// A lab whose process has ended.
     ALab,
 }
 
 impl Hold {
     /// # Errors
-    /// That the name is another's, or the system's.
+    /// When the name is taken, or the system's error.
     pub fn take(name: &str) -> Result<(Self, Before), LabError> {
         let path = PathBuf::from(FOLDER).join(format!("dovetail-lab-{name}.lock"));
         let error = |error| LabError::System { what: format!("lock {}", path.display()), error };
@@ -50,13 +50,13 @@ impl Hold {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => {
-                    // It is there for the message only.
+                    // Only for the message.
                     let _ = file.read_to_string(&mut owner);
                     return Err(LabError::InUse { name: name.into(), owner: owner.trim_end().into() });
                 }
                 Err(other) => return Err(error(other.into())),
             }
-            // Its last owner may have removed the file after it was opened here.
+            // The previous owner may have removed the file after it was opened here.
             if file.metadata().map_err(error)?.nlink() == 0 {
                 continue;
             }
@@ -76,7 +76,7 @@ fn write(mut file: &File) -> io::Result<()> {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // If it does not go, the next lab takes it for one that was left.
+        // If removal fails, the next lab treats the file as left behind.
         let _ = fs::remove_file(&self.path);
     }
 }

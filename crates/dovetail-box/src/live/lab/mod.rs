@@ -1,17 +1,18 @@
-//! A lab on one machine, in which to try the box: hosts on both sides of it, and the place between them.
+//! A lab on one machine for trying the box: hosts on both sides of it, and a place for the box between them.
 //!
 //! ```text
 //!  dovetail-inside              dovetail-box                dovetail-outside
 //!  10.77.0.1 eth0 ───────── inside ─ br0 ─ outside ───────── eth0 10.77.0.2
 //! ```
 //!
-//! Each of the three is a network namespace without a link to the machine's own network. In the middle is what a box of two
-//! interfaces has: two ports under a bridge, which forwards until the box does. [`Lab::hints`] has commands to run in it.
+//! Each of the three is a network namespace without a link to the machine's own network. The middle one has what a box of
+//! two interfaces needs: two ports under a bridge, which forwards until the box does. [`Lab::hints`] lists commands to run
+//! in the lab.
 //!
-//! A lab goes with the value that made it, also in a panic, and with it what was started in its namespaces. Of a process
-//! that was killed a lab is left, until the next one of the same name is made: a file in `/run` says whose it is, and its
-//! lock, which the kernel gives back in any case, whether it is in use. Namespaces of the same names that no lab made are
-//! left alone.
+//! A lab is removed when its [`Lab`] is dropped, also in a panic, together with the processes started in its namespaces. If
+//! the process is killed, its lab remains until the next one of the same name is created: a file in `/run` names the owner,
+//! and its lock, which the kernel releases in any case, tells whether the lab is in use. Namespaces of the same names that
+//! no lab created are left alone.
 //!
 //! Needs root and `ip` (iproute2).
 //!
@@ -51,28 +52,28 @@ pub use raw::Raw;
 pub use show::{Show, ShowError, show};
 pub use spec::{LabSpec, PORTS, Place};
 
-/// The bridge that the box's interfaces, [`PORTS`], are ports of.
+/// The bridge whose ports are the box's interfaces, [`PORTS`].
 pub const BRIDGE: &str = "br0";
-/// The interface of the hosts.
+/// The hosts' interface.
 pub const HOST_INTERFACE: &str = "eth0";
 
-/// A link is up some time after it was told to be.
+/// Timeout for the bridge to forward: links come up some time after they are set up.
 const TO_FORWARD: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What can be run in a lab.
+/// A command to run in a lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     /// What it does.
     pub what: &'static str,
-    /// The command, for a shell of root's.
+    /// The command, for a root shell.
     pub command: String,
 }
 
 /// A lab; see the [module](self).
 #[derive(Debug)]
 pub struct Lab {
-    // In the order in which they have to go: the name is given back last.
+    // In order of removal: the name is released last.
     inside: Namespace,
     between: Namespace,
     outside: Namespace,
@@ -81,11 +82,11 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Makes it; its bridge forwards when this returns.
+    /// Creates the lab; its bridge forwards when this returns.
     ///
     /// # Errors
-    /// What the specification has wrong, that there is such a lab already, or what the kernel or `ip` refuse. Nothing is
-    /// left.
+    /// An invalid specification, a lab of this name that exists already, or an error of the kernel or `ip`. Nothing is left
+    /// behind.
     pub fn up(spec: &LabSpec) -> Result<Self, LabError> {
         spec.validate()?;
         if !geteuid().is_root() {
@@ -112,13 +113,13 @@ impl Lab {
         Ok(lab)
     }
 
-    /// What it is made of.
+    /// The specification that it was created from.
     #[must_use]
     pub fn spec(&self) -> &LabSpec {
         &self.spec
     }
 
-    /// One of its namespaces. What is started there ends with the lab.
+    /// One of its namespaces. Processes started there end with the lab.
     #[must_use]
     pub fn namespace(&self, place: Place) -> &Namespace {
         match place {
@@ -128,15 +129,15 @@ impl Lab {
         }
     }
 
-    /// Frames as they are, at the host of one side.
+    /// Raw frames at the host of one side.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn raw(&self, side: Place) -> io::Result<Raw> {
         self.namespace(side).within(|| Raw::open(HOST_INTERFACE))
     }
 
-    /// What to run in it, from simple to telling.
+    /// Commands to run in it, from simple to demanding.
     #[must_use]
     pub fn hints(&self) -> Vec<Hint> {
         let exec = |place, command: &str| format!("ip netns exec {} {command}", self.spec.namespace(place));
@@ -154,7 +155,7 @@ impl Lab {
     }
 
     fn furnish(&self) -> Result<(), LabError> {
-        // A bridge that has no addresses says nothing. There may be no IPv6 to switch off.
+        // A bridge without addresses sends nothing of its own. There may be no IPv6 to disable.
         let _ = self.between.set("ipv6/conf/default/disable_ipv6", "1");
         ip(&self.between, &format!("link add {BRIDGE} type bridge"))?;
         ip(&self.between, &format!("link set {BRIDGE} up"))?;

@@ -1,4 +1,4 @@
-//! Frames as they are, beside a host's network stack.
+//! Raw frames, bypassing a host's network stack.
 
 use std::io;
 
@@ -16,13 +16,13 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// How many frames are sent in one call to the kernel.
+    /// Number of frames sent in one system call.
     pub const BATCH: usize = BATCH;
 
-    /// At an interface of this thread's namespace.
+    /// Opens an interface of this thread's namespace.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn open(interface: &str) -> io::Result<Self> {
         let port = Port::find(interface).map_err(io::Error::other)?;
         let socket = PacketSocket::open(Layout::for_mtu(port.mtu_bytes))?;
@@ -30,24 +30,24 @@ impl Raw {
         Ok(Self { socket, frame: Vec::new() })
     }
 
-    /// Sends up to [`BATCH`](Self::BATCH) frames in one call; how many the kernel took.
+    /// Sends up to [`BATCH`](Self::BATCH) frames in one call; returns how many the kernel took.
     ///
     /// # Errors
-    /// The system's about the first frame.
+    /// The system's error about the first frame.
     pub fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         let none = Offload::NONE.bytes();
         self.socket.send(frames.map(|frame| (&none, frame)))
     }
 
-    /// Sends a frame with what the kernel is told of it, right or wrong: `struct virtio_net_hdr`.
+    /// Sends a frame with the offload header given to the kernel, right or wrong: `struct virtio_net_hdr`.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn send_with(&self, header: &[u8; Offload::BYTES], frame: &[u8]) -> io::Result<usize> {
         self.socket.send(std::iter::once((header, frame)))
     }
 
-    /// The oldest frame that has arrived, with its tag where it was on the wire.
+    /// The oldest frame received, with its tag where it was on the wire.
     pub fn receive(&mut self) -> Option<&[u8]> {
         let frame = &mut self.frame;
         let had_one = self.socket.receive(|received| {

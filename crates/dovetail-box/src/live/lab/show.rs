@@ -1,8 +1,8 @@
-//! A lab with a box at work in it, for those who want to see one.
+//! A demonstration: a lab with a running box and traffic.
 //!
-//! Three transfers over the kernel's TCP go from the inside to the outside, each of a class of its own: one whose packets
-//! are only counted, one whose packets are encrypted, one whose content is searched for repetitions. The CPU is narrow for
-//! the last, the link for the first, and what each of them gets of both is shown every second.
+//! Three transfers over the kernel's TCP run from the inside to the outside, each in a class of its own: one whose packets
+//! are only counted, one whose packets are encrypted, one whose content is searched for repetitions. The CPU is the
+//! bottleneck of the last, the link of the first, and the share of both that each of them gets is printed every second.
 
 use std::{
     fmt::Write as _,
@@ -18,7 +18,7 @@ use std::{
 
 use dovetail_sched::Nanos;
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
 
@@ -28,36 +28,36 @@ use crate::{
     live::{Control, LiveError, Spawned, Status},
 };
 
-/// What to show.
+/// Options of the demonstration.
 #[derive(Debug, Clone)]
 pub struct Show {
     /// The policy of the box.
     pub policy: String,
     /// The rate of the link behind it.
     pub link: String,
-    /// How long; until a signal arrives if it is not given.
+    /// Duration; `None` runs until a signal arrives.
     pub time: Option<Nanos>,
-    /// Without traffic.
+    /// Whether to run without traffic.
     pub is_idle: bool,
 }
 
-/// Why there is nothing to show.
+/// Why the demonstration failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShowError<E> {
-    /// The policy or the rate cannot be.
+    /// The policy or the rate is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// There is no lab.
+    /// The lab cannot be set up.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// There is no box.
+    /// The box cannot be run.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// The transfers could not begin.
+    /// The transfers could not be started.
     #[error("traffic: {0}")]
     Traffic(#[from] io::Error),
-    /// The text could not be written.
+    /// The output could not be written.
     #[error("{0}")]
     Print(E),
 }
@@ -65,19 +65,20 @@ pub enum ShowError<E> {
 /// The classes: name, port, function.
 const CLASSES: [(&str, u16, &str); 3] =
     [("counted", 5001, "monitoring"), ("encrypted", 5002, "ipsec"), ("searched", 5003, "redundancy")];
-/// By how much work counts more than it takes: modern machines encrypt a packet in under a microsecond, and a link of some
-/// Mbit/s needs hundreds.
+/// Factor by which work counts for more than it takes: modern machines encrypt a packet in under a microsecond, and a link
+/// of some Mbit/s needs hundreds.
 const COST: u32 = 40;
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Builds a lab, runs a box and traffic in it, and prints a line a second until the time is up or a signal arrives; then
-/// nothing is left of it.
+/// Sets up a lab, runs a box and traffic in it, and prints a line per second until the time is up or a signal arrives; then
+/// removes everything.
 ///
 /// # Errors
-/// What lacks for it.
+/// Why the demonstration failed.
 pub fn show<E>(show: &Show, print: &mut dyn FnMut(&str) -> Result<(), E>) -> Result<(), ShowError<E>> {
     let is_over = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    // The terminal may be closed.
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
         flag::register(signal, is_over.clone())?;
     }
     let spec = LabSpec::default();
@@ -101,7 +102,7 @@ fn text(show: &Show, spec: &LabSpec) -> String {
     let mut text =
         format!("{}policy = \"{policy}\"\n[cpu]\nshare = 0.2\n[link]\nrate = \"{link}\"\n", spec.box_section());
     for (name, port, function) in CLASSES {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             "[[class]]\nname = \"{name}\"\nports = [{port}]\nfunctions = [\"{function}\"]\neffect = \"discard\"\n\
@@ -126,13 +127,13 @@ fn introduction(lab: &Lab, show: &Show) -> String {
     text
 }
 
-/// Begins a transfer of each class, which ends with the show.
+/// Starts a transfer for each class, which ends with the demonstration.
 fn traffic(lab: &Lab, to: std::net::IpAddr, is_over: &Arc<AtomicBool>) -> io::Result<()> {
     for (_, port, _) in CLASSES {
         let address = SocketAddr::new(to, port);
         let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind(address))?;
         thread::spawn(move || {
-            // A transfer that breaks off is seen in the table.
+            // A transfer that breaks off is visible in the table.
             let _ = listener.accept().and_then(|(stream, _)| take_all(stream));
         });
         let stream = lab.namespace(Place::Inside).within(|| TcpStream::connect(address))?;
@@ -177,7 +178,7 @@ fn watch<E>(
             print(&head()).map_err(ShowError::Print)?;
             is_first = false;
         }
-        // A box that has not told of itself yet has no classes.
+        // A box that has not published its status yet has no classes.
         if now.at > before.at && before.at > Nanos::ZERO {
             print(&line(config, &before, &now)).map_err(ShowError::Print)?;
         }
@@ -194,7 +195,7 @@ fn head() -> String {
     format!("{:14}{classes}\n  CPU %  link %{}", "", columns)
 }
 
-/// What happened between two looks.
+/// The line for the time between two statuses.
 fn line(config: &Config, before: &Status, now: &Status) -> String {
     let time = (now.at - before.at).as_f64();
     let percent = |part: Nanos| 100.0 * part.as_f64() / time;

@@ -1,4 +1,4 @@
-//! What a lab is made of.
+//! Specification of a lab.
 
 use std::net::Ipv4Addr;
 
@@ -18,16 +18,16 @@ pub enum Place {
     Outside,
 }
 
-/// What a lab is to be made of.
+/// Specification of a lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabSpec {
-    /// What the names of its namespaces begin with.
+    /// Prefix of the names of its namespaces.
     pub name: String,
-    /// The hosts' addresses inside, on one interface; at least one.
+    /// Addresses of the inside hosts, on one interface; at least one.
     pub inside: Vec<Ipv4Addr>,
-    /// The hosts' addresses outside, on one interface; at least one.
+    /// Addresses of the outside hosts, on one interface; at least one.
     pub outside: Vec<Ipv4Addr>,
-    /// How many leading bits all of them have in common.
+    /// Length of the prefix that all of them share.
     pub prefix_bits: u8,
 }
 
@@ -51,7 +51,8 @@ impl LabSpec {
         format!("{}-{place}", self.name)
     }
 
-    /// The beginning of a configuration for a box in this lab: the section `[box]` with its interfaces, and open for more.
+    /// The beginning of a configuration for a box in this lab: the section `[box]` with its interfaces, left open for
+    /// further keys.
     #[must_use]
     pub fn box_section(&self) -> String {
         let namespace = self.namespace(Place::Box);
@@ -60,7 +61,7 @@ impl LabSpec {
     }
 
     /// # Errors
-    /// What cannot be followed.
+    /// What is invalid.
     pub fn validate(&self) -> Result<(), LabError> {
         const MOST_LETTERS: usize = 64;
         let wrong = |what: String| Err(LabError::Wrong(what));

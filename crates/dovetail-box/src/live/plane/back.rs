@@ -1,5 +1,5 @@
-//! What leaves on the side that packets are scheduled from: frames of the other side, which no policy orders, and answers to
-//! the senders of packets that end here.
+//! The unscheduled direction: frames from the other side, which are forwarded at once, and ICMP errors to the senders of
+//! dropped packets.
 
 use std::cell::Cell;
 
@@ -14,26 +14,26 @@ use crate::wire::{
 };
 
 impl Plane {
-    /// Passes on at once what arrived on the other side.
+    /// Forwards what arrived on the other side at once.
     pub(super) fn pass_on(&mut self, from: usize) -> usize {
         let Self { ports, frames, oddities, growth_bytes, inbound, .. } = self;
         let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
         let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
-        // One that is split is many.
+        // One frame may be split into several.
         let pushed = Cell::new(0);
-        // Asked for with the first frame: while there is none, the time would be what the next one waits.
+        // Read with the first frame: an idle call should not cost the next frame a clock read.
         let mut now = None;
         let mut pass = |mut offload: Offload, mut bytes: Vec<u8>, frames: &mut Frames| {
-            // What goes by a checksum needs one that is filled in, and a packet socket cannot say that one is SCTP's.
+            // Code that relies on a checksum needs it filled in, and a packet socket cannot request one of SCTP.
             if let (Some(partial), None) = (offload.partial, offload.segmented)
                 && (clamp.is_some() || !inbound.is_empty() || partial.offset == wire::checksum::SCTP_OFFSET)
                 && wire::checksum::complete(&mut bytes, partial).is_ok()
             {
                 offload = Offload::NONE;
             }
-            // Frames of many packets are of TCP or UDP.
+            // Frames of several packets carry TCP or UDP.
             if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
                 return frames.give_back(bytes);
             }
@@ -75,10 +75,10 @@ impl Plane {
         (0..room).take_while(|_| pushed.get() < room && from.receive(&mut take)).count()
     }
 
-    /// Tells the sender of a packet what became of it, where that may be told.
+    /// Tells the sender of a packet what happened to it, if that may be answered.
     pub(super) fn tell(&mut self, frame: &[u8], message: Message) {
         let port = &mut self.ports[1 - self.toward];
-        // Where nothing leaves, answers are not to pile up.
+        // If nothing leaves, answers must not pile up.
         if port.is_full() {
             return;
         }

@@ -1,6 +1,6 @@
-//! What changes a plane between its rounds: another configuration, a lapse, the end; and what it tells of itself.
+//! Changes to a plane between rounds: a new configuration, a lapse, the end; and its status.
 //!
-//! Counters go on: those of a class with its name, and those of the box.
+//! Counters continue: per class by name, and those of the box.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Plane {
         self.flows.introduce_all(&mut self.node, &self.classes);
     }
 
-    /// Forgets what it holds, which is older than what the bridge has forwarded meanwhile.
+    /// Drops all held frames, which are older than what the bridge has forwarded meanwhile.
     pub(in crate::live) fn start_over(&mut self, config: &Config) -> Result<(), LiveError> {
         for port in &mut self.ports {
             port.empty();
@@ -80,7 +80,7 @@ impl Plane {
         Ok(())
     }
 
-    /// From now on packets take no time but that of their work.
+    /// Removes emulated delays: packets take no time but that of their processing.
     pub(in crate::live) fn finish_fast(&mut self) {
         self.classes.finish_fast();
         if let Some(workers) = &mut self.workers {

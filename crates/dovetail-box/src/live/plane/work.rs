@@ -1,5 +1,5 @@
-//! What comes of the work that the policy has chosen, be it done here or by workers: the packet goes on, or it ends here, and
-//! its sender may be told.
+//! Results of the processing that the policy has scheduled, on this thread or by workers: the packet is forwarded, or it is
+//! dropped and its sender may be told.
 
 use dovetail_sched::{FlowId, Nanos};
 
@@ -19,14 +19,14 @@ use crate::{
 };
 
 impl Plane {
-    /// Whether a frame is short enough for the link whatever its class's work makes of it.
+    /// Whether a frame is short enough for the link however its class's work changes it.
     pub(super) fn stays_short(&self, class: u16, bytes: &[u8]) -> bool {
         let mtu = self.ports[self.toward].mtu_bytes.saturating_sub(self.classes.grows_by(class));
         wire::fits::socket_takes(bytes, mtu)
     }
 
-    /// Keeps a frame as it came if it may be too long after its work: its sender is told of what they sent. That of a stream is not:
-    /// its hosts were told smaller segments.
+    /// Keeps a copy of a frame as received if it may become too long: the error to its sender quotes it. Frames of a stream
+    /// are exempt: their hosts were told smaller segments.
     fn keep(&mut self, handle: u64) {
         if let Some(frame) = self.frames.get(handle)
             && frame.offload.segmented.is_none()
@@ -36,12 +36,12 @@ impl Plane {
         }
     }
 
-    /// Gives a worker what the policy has chosen.
+    /// Hands the packet that the policy has chosen to a worker.
     pub(super) fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
         self.frames.ask_ahead(work.handle);
         self.keep(work.handle);
         let Some(workers) = &mut self.workers else { return Ok(()) };
-        // Whatever is handed out is answered in its turn, be it of a frame that is not there.
+        // Every job gets an answer in order, even one for a frame that no longer exists.
         let (class, bytes) = match self.frames.get_mut(work.handle) {
             Some(frame) => (frame.class, std::mem::take(&mut frame.bytes)),
             None => (0, Vec::new()),
@@ -49,7 +49,7 @@ impl Plane {
         workers.hand_out(work.worker, Job { flow: work.flow, handle: work.handle, class, bytes })
     }
 
-    /// Takes back what workers have done; whether there was anything.
+    /// Collects the workers' results; returns whether there were any.
     pub(super) fn collect(&mut self) -> Result<bool, LiveError> {
         let mut had_any = false;
         while let Some(workers) = &mut self.workers
@@ -75,7 +75,7 @@ impl Plane {
         Ok(had_any)
     }
 
-    /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
+    /// Processes a packet: returns how long it takes, the outcome, and when it ended, if the clock was read.
     pub(super) fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
         let handle = work.handle;
         self.frames.ask_ahead(handle);
@@ -90,7 +90,7 @@ impl Plane {
         (took, outcome, worked.ended)
     }
 
-    /// What the work on a frame comes to.
+    /// Accounts for the processing of a frame, and returns its time and outcome.
     fn worked(&mut self, flow: FlowId, handle: u64, worked: Worked) -> (Nanos, Outcome) {
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
         let counters = &mut self.counters[usize::from(frame.class)];
@@ -115,7 +115,7 @@ impl Plane {
                     Reason::NoRoute => (&mut counters.no_route, Some(Message::NoRoute)),
                     _ => (&mut counters.ended_by_function, None),
                 };
-                // Of a packet that was changed, the sender knows nothing: an answer would go to a tunnel's end.
+                // The sender does not know a packet that was changed: an answer would go to a tunnel's end.
                 (count, message.filter(|_| ended.is_as_it_came))
             }
             Some(By::Program) => (&mut counters.ended_by_program, None),

@@ -1,10 +1,10 @@
-//! Instructions of the kernel's programs, as far as the switch has them.
+//! The BPF instructions that the switch's kernel programs use.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::live::sys::bpf::Instruction;
 
-/// A register: r0 is what functions and programs answer, r1 to r5 are arguments and lost in a call, r6 to r9 are kept.
+/// A register: r0 holds return values, r1 to r5 are arguments and clobbered by calls, r6 to r9 are preserved.
 #[derive(Clone, Copy)]
 pub(super) struct Register(u8);
 
@@ -21,10 +21,10 @@ pub(super) const R9: Register = Register(9);
 /// The end of the stack, which grows down.
 pub(super) const STACK: Register = Register(10);
 
-/// Where an array's only index is put for [`LOOK_UP`]: the lowest word of the stack.
+/// Offset of an array's only index for [`LOOK_UP`]: the lowest word of the stack.
 pub(super) const KEY: i16 = -4;
 
-/// `bpf_map_lookup_elem(r1: map, r2: address of the index)`: the address of the value, of this processor, or 0.
+/// `bpf_map_lookup_elem(r1: map, r2: address of the index)`: the address of the value, for this processor, or 0.
 pub(super) const LOOK_UP: i32 = 1;
 /// `bpf_ktime_get_ns()`: `CLOCK_MONOTONIC`.
 pub(super) const NOW: i32 = 5;
@@ -71,22 +71,22 @@ pub(super) const fn clear_word(address: Register, offset: i16) -> Instruction {
     instruction(0x62, address, NO, offset, 0)
 }
 
-/// r0 = the four bytes at a place of the frame, which r6 refers to; r1 to r5 are lost
+/// r0 = the four bytes at this offset of the frame, which r6 refers to; r1 to r5 are clobbered
 pub(super) const fn frame_word(at: i32) -> Instruction {
     instruction(0x20, NO, NO, 0, at)
 }
 
-/// r0 = the two bytes at a place of the frame, which r6 refers to; r1 to r5 are lost
+/// r0 = the two bytes at this offset of the frame, which r6 refers to; r1 to r5 are clobbered
 pub(super) const fn frame_half(at: i32) -> Instruction {
     instruction(0x28, NO, NO, 0, at)
 }
 
-/// goes on so many instructions further if the register is not `value`
+/// skips this many instructions if the register is not `value`
 pub(super) const fn skip_if_not(register: Register, value: i32, skipped: i16) -> Instruction {
     instruction(0x55, register, NO, skipped, value)
 }
 
-/// goes on so many instructions further if the register < value, both without a sign
+/// skips this many instructions if the register < value, unsigned
 pub(super) const fn skip_if_below(register: Register, value: i32, skipped: i16) -> Instruction {
     instruction(0xa5, register, NO, skipped, value)
 }
@@ -96,34 +96,34 @@ pub(super) const fn call(function: i32) -> Instruction {
     instruction(0x85, NO, NO, 0, function)
 }
 
-/// goes on so many instructions further if the register is 0
+/// skips this many instructions if the register is 0
 pub(super) const fn skip_if_zero(register: Register, skipped: i16) -> Instruction {
     instruction(0x15, register, NO, skipped, 0)
 }
 
-/// goes on so many instructions further if one ≥ other, both without a sign
+/// skips this many instructions if one ≥ other, unsigned
 pub(super) const fn skip_if_not_below(one: Register, other: Register, skipped: i16) -> Instruction {
     instruction(0x3d, one, other, skipped, 0)
 }
 
-/// the program answers r0
+/// the program returns r0
 pub(super) const fn exit() -> Instruction {
     instruction(0x95, NO, NO, 0, 0)
 }
 
-/// to = the array itself, as functions take it: two places
+/// to = the array itself, as functions take it: two instructions
 pub(super) fn array(to: Register, array: BorrowedFd<'_>) -> [Instruction; 2] {
     const MAP: Register = Register(1);
     [instruction(0x18, to, MAP, 0, array.as_raw_fd()), instruction(0, NO, NO, 0, 0)]
 }
 
-/// to = the address of the first value of a shared array: two places
+/// to = the address of the first value of a shared array: two instructions
 pub(super) fn first_value(to: Register, array: BorrowedFd<'_>) -> [Instruction; 2] {
     const VALUE_OF_MAP: Register = Register(2);
     [instruction(0x18, to, VALUE_OF_MAP, 0, array.as_raw_fd()), instruction(0, NO, NO, 0, 0)]
 }
 
-/// What only the program for AF_XDP has.
+/// Instructions that only the AF_XDP program uses.
 #[cfg(feature = "af-xdp")]
 mod more {
     use super::{Instruction, NO, Register, instruction};
@@ -153,17 +153,17 @@ mod more {
         instruction(0x7a, address, NO, offset, 0)
     }
 
-    /// register = its low bits, the first byte in memory as the highest
+    /// register = its low bits, converted to big-endian
     pub(in super::super) const fn to_big_endian(register: Register, bits: i32) -> Instruction {
         instruction(0xdc, register, NO, 0, bits)
     }
 
-    /// goes on so many instructions further if one > other, both without a sign
+    /// skips this many instructions if one > other, unsigned
     pub(in super::super) const fn skip_if_above(one: Register, other: Register, skipped: i16) -> Instruction {
         instruction(0x2d, one, other, skipped, 0)
     }
 
-    /// r0 = the kernel's function of this number(r1, …)
+    /// r0 = the kernel function of this number(r1, …)
     pub(in super::super) const fn call_kernel(function: u32) -> Instruction {
         const KERNEL: Register = Register(2);
         instruction(0x85, NO, KERNEL, 0, function as i32)

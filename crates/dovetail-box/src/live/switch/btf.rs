@@ -1,24 +1,24 @@
-//! The number of a function of the kernel's, which it publishes as BTF (its Documentation/bpf/btf.rst).
+//! Looks up the number of a kernel function in the kernel's BTF (its Documentation/bpf/btf.rst).
 //!
 //! ```text
 //! header   magic │ version │ flags │ header's bytes │ types: offset, bytes │ names: offset, bytes
 //! a type   name │ kind and number of members │ size or type │ what its kind has beside that
 //! ```
 //!
-//! Types count from 1 in the order in which they stand there.
+//! Types are numbered from 1 in the order in which they appear.
 
 use std::{fs, io};
 
-/// Where the kernel publishes it.
+/// The kernel's BTF.
 const FILE: &str = "/sys/kernel/btf/vmlinux";
 
 const MAGIC: u32 = 0xeb9f;
 const FUNCTION: u32 = 12;
 
-/// The number of the kernel's function of this name.
+/// The number of the kernel function of this name.
 ///
 /// # Errors
-/// The system's; `NotFound` where the kernel publishes nothing, or has no such function.
+/// The system's error; `NotFound` if the kernel has no BTF, or no such function.
 pub fn function(name: &str) -> io::Result<u32> {
     find(&fs::read(FILE)?, name).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
@@ -48,13 +48,13 @@ fn find(btf: &[u8], name: &str) -> Option<u32> {
         }
         at += 12
             + match kind {
-                // A number, a variable, a tag at a declaration.
+                // An integer, a variable, a declaration tag.
                 1 | 14 | 17 => 4,
                 // An array.
                 3 => 12,
-                // A structure, a union, a section, wide constants.
+                // A structure, a union, a section, a 64-bit enumeration.
                 4 | 5 | 15 | 19 => 12 * members,
-                // Constants, a function's parameters.
+                // An enumeration, a function's parameters.
                 6 | 13 => 8 * members,
                 // Pointers, names, functions, floats.
                 0 | 2 | 7..=12 | 16 | 18 => 0,
@@ -72,7 +72,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// BTF of these types, each with its name's place.
+    /// BTF of these types, each with the offset of its name.
     fn btf(types: &[u32], names: &[u8]) -> Vec<u8> {
         let types: Vec<u8> = types.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let mut bytes = 0xeb9f_u16.to_ne_bytes().to_vec();

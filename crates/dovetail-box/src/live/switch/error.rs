@@ -1,4 +1,4 @@
-//! Why there is no switch.
+//! Errors of setting up the switch.
 
 use std::{fmt, io};
 
@@ -7,21 +7,21 @@ use rustix::{
     thread::{CapabilitySet, capabilities},
 };
 
-/// What prevents it.
+/// Why the switch cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
-    /// The kernel does not permit it.
+    /// The process lacks permission.
     #[error(
         "{what}: not permitted. The switch is made of BPF programs, for which {missing}; run as root, or give the program \
          CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW"
     )]
     NotPermitted {
-        /// What was being done.
+        /// What was attempted.
         what: &'static str,
         /// What this process lacks, as half a sentence.
         missing: String,
     },
-    /// The kernel is too old to run a program at an interface for as long as a process lives.
+    /// The kernel is too old to attach a program to an interface for the lifetime of a process.
     #[error(
         "the switch needs Linux 6.6 or later, for tcx links (this is {release}); an older one can run the box with on_failure \
          = \"closed\" and no bridge"
@@ -33,34 +33,34 @@ pub enum SwitchError {
     /// The kernel was built without BPF, or without what a program at an interface needs.
     #[error("{what}: this kernel ({release}) was built without it; it needs CONFIG_BPF_SYSCALL and CONFIG_NET_XGRESS")]
     NotBuilt {
-        /// What was being done.
+        /// What was attempted.
         what: &'static str,
         /// The kernel's release.
         release: String,
     },
-    /// The kernel's verifier refused a program.
+    /// The kernel's verifier rejected a program.
     #[error("the kernel refused the program '{program}' ({error}){}", indented(.log))]
     Program {
         /// The program's name.
         program: &'static str,
         /// The system's answer.
         error: io::Error,
-        /// What the verifier says, which may be nothing.
+        /// The verifier's log, which may be empty.
         log: String,
     },
-    /// This process and the kernel's programs do not have one clock.
+    /// This process and the kernel's programs do not use the same clock.
     #[error(
         "this process's CLOCK_MONOTONIC is ahead of the kernel's, so the box could hang and no one would notice: run it \
          outside of time namespaces"
     )]
     Clock,
-    /// There is no interface of that number in this network namespace.
+    /// There is no interface of this index in this network namespace.
     #[error("there is no interface number {index} in this network namespace: 'ip link' lists those that are there")]
     NoInterface {
         /// Its index.
         index: u32,
     },
-    /// The kernel cannot tell a program what a frame's VLAN tag is.
+    /// The kernel cannot tell a program a frame's VLAN tag.
     #[error(
         "af-xdp: this kernel ({release}) does not tell programs the VLAN tags of frames: it takes Linux 6.8 or later, built with \
          CONFIG_DEBUG_INFO_BTF, and /sys; io = \"af-packet\" needs none of that"
@@ -77,18 +77,18 @@ pub enum SwitchError {
         /// The system's answer.
         error: io::Error,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What was being done.
+        /// What was attempted.
         what: &'static str,
-        /// What the system answered.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl SwitchError {
-    /// The system's answer, as far as a reader can do something about it.
+    /// Maps the system's error to the variant that helps a reader most.
     pub(super) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |error| match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => Self::NotPermitted { what, missing: missing() },
@@ -97,13 +97,13 @@ impl SwitchError {
         }
     }
 
-    /// That there is no function for tags.
+    /// When the function for tags is missing.
     #[cfg(feature = "af-xdp")]
     pub(super) fn no_function() -> Self {
         Self::NoTags { release: release() }
     }
 
-    /// The answer to attaching the program for AF_XDP to an interface.
+    /// Maps an error of attaching the AF_XDP program to an interface.
     #[cfg(feature = "af-xdp")]
     pub(super) fn steering(index: u32) -> impl FnOnce(io::Error) -> Self {
         move |error| match error.raw_os_error() {
@@ -113,11 +113,11 @@ impl SwitchError {
         }
     }
 
-    /// The answer to attaching the program to an interface.
+    /// Maps an error of attaching the program to an interface.
     pub(super) fn attaching(index: u32) -> impl FnOnce(io::Error) -> Self {
         move |error| match error.raw_os_error() {
             Some(libc::ENODEV) => Self::NoInterface { index },
-            // Kernels before tcx do not know the place that the link is to be at.
+            // Kernels before tcx do not know the attach type.
             Some(libc::EINVAL) if is_before_6_6(&release()) => Self::Kernel { release: release() },
             _ => Self::system("attach the program to an interface")(error),
         }
@@ -136,7 +136,7 @@ fn release() -> String {
     uname().release().to_string_lossy().into_owned()
 }
 
-/// Whether a release as `uname -r` prints it is older than tcx.
+/// Whether a release as printed by `uname -r` is older than tcx.
 fn is_before_6_6(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -145,7 +145,7 @@ fn is_before_6_6(release: &str) -> bool {
     }
 }
 
-/// Which of the capabilities this process lacks.
+/// The capabilities that this process lacks.
 fn missing() -> String {
     let has = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
     let lacks = |(one, _): &(CapabilitySet, &str)| !has.intersects(*one | CapabilitySet::SYS_ADMIN);
@@ -158,7 +158,7 @@ fn missing() -> String {
     }
 }
 
-/// What the verifier says, on lines of its own.
+/// The verifier's log, on separate indented lines.
 fn indented(log: &str) -> impl fmt::Display {
     log.lines().fold(":".to_owned(), |text, line| text + "\n  " + line)
 }

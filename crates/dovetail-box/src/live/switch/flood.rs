@@ -1,4 +1,4 @@
-//! The program of a flood: it makes a frame one of the next flow, and sends it on an interface.
+//! The BPF program of a flood: rewrites a frame for the next flow, and sends it on an interface.
 
 use std::os::fd::BorrowedFd;
 
@@ -7,14 +7,14 @@ use crate::live::sys::bpf::Instruction;
 
 /// `bpf_redirect(r1: interface, r2: 0)`.
 const TO_INTERFACE: i32 = 23;
-/// What an XDP program answers.
+/// Return value of an XDP program.
 const DROP: i32 = 1;
-/// Where in `struct xdp_md` it is.
+/// Offsets in `struct xdp_md`.
 const BEGIN: i16 = 0;
 const END: i16 = 4;
 
-/// Sends a frame with the number at `port_at` replaced by `first_port` and up to `flows - 1` more, in turn; `turn` is a shared
-/// array.
+/// Sends a frame with the number at `port_at` replaced by `first_port` and up to `flows - 1` more, in turn; `turn` is a
+/// shared array.
 pub(in crate::live) fn flood(
     turn: BorrowedFd<'_>,
     interface: u32,

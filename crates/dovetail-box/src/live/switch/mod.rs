@@ -10,36 +10,36 @@
 //!         └── not taken → bridge ───────────── eth2
 //! ```
 //!
-//! What keeps the box in charge is a deadline, which its loop moves ahead again and again ([`Switch::renew`]): one store
-//! into a page that the kernel's programs read. When the deadline has passed, the frames are the bridge's. Nothing has to
-//! notice that the box hangs.
+//! The box stays in charge until a deadline, which its loop keeps moving ahead ([`Switch::renew`]): one store into a page
+//! that the kernel's programs read. Once the deadline has passed, the bridge forwards. Nothing needs to detect that the box
+//! hangs.
 //!
-//! Two programs of the kernel carry it out. The box's packet sockets have a filter: it takes a frame while the deadline is
+//! Two kernel programs implement this. The box's packet sockets have a filter: it takes a frame while the deadline is
 //! ahead, and leaves its decision in a slot of the processor it runs on. Directly afterwards, on the same processor, the
-//! frame meets the program at the port (tcx), which reads the slot: what the socket took is dropped, and what it did not
-//! take goes on to the bridge. Whose a frame is is decided once, so **no frame is forwarded twice or by neither**, whatever
-//! the deadline does meanwhile. A frame that the filter takes and
-//! for which the socket has no room is lost, as at any full queue. What the box still has in hand when the bridge takes over
-//! may be overtaken, so a box that ends does it best at a moment when it has nothing.
+//! frame reaches the program at the port (tcx), which reads the slot: a frame that the socket took is dropped, any other
+//! goes on to the bridge. The decision is made once per frame, so **no frame is forwarded twice or by neither**, whatever
+//! the deadline does meanwhile. A frame that the filter takes and for which the socket has no room is lost, as at any full
+//! queue. Frames that the box still holds when the bridge takes over may be overtaken, so a box had best end at a moment
+//! when it holds none.
 //!
-//! # The order of things
+//! # Order of operations
 //!
-//! 1. [`Switch::open`] and [`Switch::silence`] both ports. Nothing changes: the bridge forwards.
-//! 2. Make each packet socket with protocol 0, [`Switch::attach_filter`], then bind it to its port with `ETH_P_ALL`. One
+//! 1. [`Switch::open`], then [`Switch::claim`] and [`Switch::silence`] both ports. Nothing changes: the bridge forwards.
+//! 2. Create each packet socket with protocol 0, [`Switch::attach_filter`], then bind it to its port with `ETH_P_ALL`. One
 //!    socket receives at each port, or one fanout group, and it ignores outgoing frames (`PACKET_IGNORE_OUTGOING`).
 //! 3. [`Switch::take_over`], then [`Switch::renew`] at least every few milliseconds, with a deadline some more ahead.
 //! 4. [`Switch::hand_over`], then send what is left in the sockets and queues, and what a processor had decided to take and
 //!    still had in hand, then close them.
 //!
-//! If the process ends in between, its links and sockets go with it, and the bridge forwards.
+//! If the process ends in between, its links and sockets are closed, and the bridge forwards.
 //!
 //! # After a lapse
 //!
-//! A box that was stopped and goes on finds frames in its sockets and queues that are older than what the bridge has
-//! forwarded meanwhile. To send them would reorder flows, and TCP has sent them again long ago. So [`Switch::renew`] answers
-//! that the deadline had passed, and leaves it so: nothing new comes in while the loop empties its sockets and queues, and
-//! then takes over again. Before it sends it asks [`Switch::has_lapsed`]; only what it was sending in the very moment it was
-//! stopped leaves late.
+//! When a stopped box continues, the frames in its sockets and queues are older than what the bridge has forwarded
+//! meanwhile. Sending them would reorder flows, and TCP has retransmitted them long ago. So [`Switch::renew`] returns that
+//! the deadline had passed, and does not move it: nothing new comes in while the loop empties its sockets and queues, and
+//! then takes over again. Before sending it checks [`Switch::has_lapsed`]; only what it was sending at the very moment it
+//! was stopped leaves late.
 //!
 //! ```no_run
 //! # use dovetail_box::live::switch::{Switch, SwitchError};
@@ -60,44 +60,45 @@
 //! # }
 //! ```
 //!
-//! # By AF_XDP
+//! # AF_XDP
 //!
 //! A box that receives by AF_XDP has one program instead of the two (`Switch::steer`, with the feature `af-xdp`): the
-//! interface's driver runs it, and it sends a frame to the box's socket while the deadline is ahead, or leaves it to the bridge.
-//! It needs Linux 6.8 with BTF (`CONFIG_DEBUG_INFO_BTF`), and a driver that runs XDP programs.
+//! interface's driver runs it, and it redirects a frame to the box's socket while the deadline is ahead, or leaves it to
+//! the bridge. It needs Linux 6.8 with BTF (`CONFIG_DEBUG_INFO_BTF`), and a driver that runs XDP programs.
 //!
 //! # Fail closed
 //!
-//! Where nothing may pass without the box, the same switch is used **without a bridge**: interfaces that are not bridged
-//! forward nothing when the box is gone, and no mechanism can fail. [`ports::check`] sees to it that a bridge is there or
-//! not there, as asked. The switch still keeps frames that the box takes from the machine's own network stack, and the
-//! sockets of a box that hangs from filling with frames that would be sent late. On a kernel that is too old to silence
-//! ports, that step can be left out there. (A machine that routes IP between the two interfaces forwards what is addressed to
-//! it, box or not.)
+//! If nothing may pass without the box, the same switch is used **without a bridge**: interfaces that are not bridged
+//! forward nothing when the box is gone, and no mechanism can fail. [`ports::check`] verifies that a bridge is present or
+//! absent, as configured. The switch still keeps frames that the box takes from the machine's own network stack, and keeps
+//! the sockets of a hanging box from filling with frames that would be sent late. On a kernel that is too old to silence
+//! ports, that step can be left out there. (A machine that routes IP between the two interfaces forwards what is addressed
+//! to it, box or not.)
 //!
-//! # Frames that stay on a link
+//! # Link-local frames
 //!
 //! Frames to the groups 01-80-C2-00-00-01 to -0F are between neighbours: flow control, link aggregation, authentication,
-//! LLDP. A bridge does not forward them (IEEE 802.1Q, 8.6.3), so the box does not take them: they go to the bridge and to the
-//! machine, box or not, and programs there hear them (`lldpd`), or the bridge passes on those that it is told to
-//! (`group_fwd_mask`). Those of the spanning tree, to 01-80-C2-00-00-00, pass the box as they pass a Linux bridge that takes no
-//! part in it: switches on both sides see a loop that leads through the box. Leave the spanning tree of the bridge under the box
-//! off, as it is by default.
+//! LLDP. A bridge does not forward them (IEEE 802.1Q, 8.6.3), so the box does not take them: they go to the bridge and to
+//! the machine, box or not, and programs there receive them (`lldpd`), or the bridge forwards those that it is configured
+//! to (`group_fwd_mask`). Frames of the spanning tree, to 01-80-C2-00-00-00, pass the box as they pass a Linux bridge that
+//! takes no part in it: switches on both sides see a loop that leads through the box. Leave the spanning tree of the bridge
+//! under the box off, as it is by default.
 //!
-//! # What it needs
+//! # Requirements
 //!
-//! Linux 6.6. `CAP_BPF` and `CAP_NET_ADMIN` for the programs, both outside of user namespaces, and `CAP_NET_RAW`
-//! for packet sockets. None is needed any more once ports are silenced and sockets are bound: drop them.
+//! Linux 6.6. `CAP_BPF` and `CAP_NET_ADMIN` for the programs, both outside of user namespaces, and `CAP_NET_RAW` for packet
+//! sockets. None is needed any more once ports are silenced and sockets are bound: drop them.
 //!
-//! # What it does not do
+//! # Limitations
 //!
-//! While the box runs, the machine itself hears nothing at the two ports, so manage it over another interface. Programs at
-//! tcx count what the box takes as dropped (`TC_INGRESS`). The bridge forgets addresses after some minutes of silence and
-//! then floods, which between two ports is to forward.
+//! While the box runs, the machine itself receives nothing at the two ports, so manage it over another interface. Programs
+//! at tcx count what the box takes as dropped (`TC_INGRESS`). The bridge forgets addresses after some minutes of silence
+//! and then floods, which between two ports amounts to forwarding.
 
 mod assembler;
 #[cfg(feature = "af-xdp")]
 mod btf;
+pub(super) mod claim;
 mod error;
 #[cfg(feature = "af-xdp")]
 pub(super) mod flood;
@@ -120,8 +121,10 @@ use rustix::time::{ClockId, clock_gettime};
 pub use error::SwitchError;
 
 use super::sys::bpf::{self, Array, Cell, Kind, Unloaded};
+use claim::Claim;
+use ports::{Port, PortError};
 
-/// The kernel's clock that deadlines are times of: `CLOCK_MONOTONIC`.
+/// The clock of deadlines: `CLOCK_MONOTONIC`.
 fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -135,15 +138,16 @@ pub struct Switch {
     deadlines: OwnedFd,
     filter: OwnedFd,
     ingress: OwnedFd,
-    /// The ports' links: the program runs there as long as they are kept.
+    /// The ports' links: the program stays attached until they are closed.
     links: Vec<OwnedFd>,
+    claims: Vec<Claim>,
 }
 
 impl Switch {
-    /// Loads both programs; the deadline has passed.
+    /// Loads both programs; the deadline has passed already.
     ///
     /// # Errors
-    /// What the kernel does not permit or does not have.
+    /// What the kernel does not permit or support.
     pub fn open() -> Result<Self, SwitchError> {
         let array = |name, kind| bpf::array(name, kind).map_err(SwitchError::system("make a BPF map"));
         let (deadlines, slots) = (array("box_deadline", Array::Shared)?, array("box_slots", Array::PerProcessor)?);
@@ -159,12 +163,23 @@ impl Switch {
             filter,
             ingress,
             links: Vec::new(),
+            claims: Vec::new(),
         };
-        // The kernel must call what this process calls now the past, or a box that hangs would be in charge for good.
+        // The kernel must agree that this process's current time has passed, or a hanging box would stay in charge for good.
         switch.set(now());
         let taken = bpf::run(switch.filter()).map_err(SwitchError::system("run the filter"))?;
         switch.hand_over();
         if taken == 0 { Ok(switch) } else { Err(SwitchError::Clock) }
+    }
+
+    /// Reserves an interface of the calling thread's network namespace for this switch: two boxes there would each forward
+    /// every frame.
+    ///
+    /// # Errors
+    /// When another process or switch has reserved it.
+    pub fn claim(&mut self, port: &Port) -> Result<(), PortError> {
+        self.claims.push(Claim::take(port)?);
+        Ok(())
     }
 
     /// The filter, for `SO_ATTACH_BPF`.
@@ -173,20 +188,20 @@ impl Switch {
         self.filter.as_fd()
     }
 
-    /// Has the switch decide what a packet socket receives. Only afterwards may the socket be bound: what it receives before
+    /// Makes the switch decide what a packet socket receives. Bind the socket only afterwards: whatever it receives before
     /// is forwarded twice.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn attach_filter(&self, socket: BorrowedFd<'_>) -> Result<(), SwitchError> {
         bpf::attach_to_socket(socket, self.filter()).map_err(SwitchError::system("attach the filter to a socket"))
     }
 
-    /// Keeps from these interfaces of the calling thread's network namespace what sockets with the filter take. Either all
-    /// are silenced or none is.
+    /// Hides what sockets with the filter take from the rest of the machine, at these interfaces of the calling thread's
+    /// network namespace. Either all are silenced or none is.
     ///
     /// # Errors
-    /// That there is no such interface, or that the kernel is older than Linux 6.6.
+    /// When an interface does not exist, or the kernel is older than Linux 6.6.
     pub fn silence(&mut self, ports: &[u32]) -> Result<(), SwitchError> {
         let link = |&port| bpf::attach_ingress(self.ingress.as_fd(), port).map_err(SwitchError::attaching(port));
         let links = ports.iter().map(link).collect::<Result<Vec<_>, _>>()?;
@@ -194,12 +209,12 @@ impl Switch {
         Ok(())
     }
 
-    /// Has the driver of an interface of the calling thread's network namespace give an AF_XDP socket, bound to its only queue,
-    /// what arrives while the box is in charge. No packet socket with the filter may be there, nor need the interface be
-    /// [silent](Self::silence).
+    /// Makes the driver of an interface of the calling thread's network namespace redirect what arrives while the box is in
+    /// charge to an AF_XDP socket, bound to its only queue. No packet socket with the filter may be there, and the
+    /// interface need not be [silent](Self::silence).
     ///
     /// # Errors
-    /// What kernel or driver lack, or that another program is there.
+    /// What kernel or driver lack, or that another program is attached.
     #[cfg(feature = "af-xdp")]
     pub fn steer(&mut self, port: u32, socket: BorrowedFd<'_>) -> Result<(), SwitchError> {
         let tag = btf::function(steering::TAG_OF_FRAME).map_err(|_| SwitchError::no_function())?;
@@ -213,18 +228,18 @@ impl Switch {
         Ok(())
     }
 
-    /// Puts the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, also after a lapse.
+    /// Puts the box in charge until `now + ahead`, a time of `CLOCK_MONOTONIC`, also after a lapse.
     pub fn take_over(&self, now: Nanos, ahead: Nanos) {
         self.set(now + ahead);
     }
 
-    /// Keeps the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, or up to a sixteenth of that less. If
-    /// the deadline had passed by then, all stays as it is and the answer is false.
+    /// Keeps the box in charge until `now + ahead`, a time of `CLOCK_MONOTONIC`, or up to a sixteenth of `ahead` less. If
+    /// the deadline has passed by `now`, nothing changes and this returns `false`.
     ///
-    /// The deadline is moved only where it is by more than that: each time, the processors on which the programs run have to
-    /// fetch it anew, in the path of a frame.
+    /// The deadline is moved only if by more than that: after each move, the processors that run the programs have to fetch
+    /// it anew, in the path of a frame.
     ///
-    /// A loop that is stopped in between is not in charge when it goes on: the deadline counts from the time that was compared.
+    /// A loop that is stopped in between is not in charge when it continues: the deadline counts from the time that was compared.
     #[inline]
     #[must_use]
     pub fn renew(&self, now: Nanos, ahead: Nanos) -> bool {
@@ -243,7 +258,7 @@ impl Switch {
         now.0 >= self.deadline.load(Ordering::Relaxed)
     }
 
-    /// Leaves frames to the bridge from now on. What sockets have taken before is still the box's to send.
+    /// Leaves frames to the bridge from here on. What sockets have taken before is still the box's to send.
     pub fn hand_over(&self) {
         self.set(Nanos::ZERO);
     }
@@ -256,7 +271,8 @@ impl Switch {
 
 impl Drop for Switch {
     fn drop(&mut self) {
-        // Sockets may outlive it: they must be deaf before the links go, or frames would be forwarded twice.
+        // Sockets may outlive the switch: they must stop taking frames before the links are closed, or frames would be
+        // forwarded twice.
         self.hand_over();
     }
 }

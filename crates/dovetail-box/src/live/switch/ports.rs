@@ -1,4 +1,5 @@
-//! Whether there is a bridge under the box's two interfaces, as there must be to fail open, or none, to fail closed.
+//! Checks that the box's two interfaces are ports of a bridge, to fail open, or of none, to fail closed, and whether that
+//! bridge would forward now.
 
 use std::io;
 
@@ -6,46 +7,69 @@ pub use super::rtnetlink::PortState;
 use super::rtnetlink::{Query, ask};
 pub use crate::config::OnFailure;
 
-/// An interface, as it was when it was looked up.
+/// An interface at the time it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
     /// Its name.
     pub name: String,
-    /// Its number in its network namespace.
+    /// Its index in its network namespace.
     pub index: u32,
-    /// The longest packet that it carries, without the Ethernet header.
+    /// Its MTU: the longest packet that it carries, without the Ethernet header.
     pub mtu_bytes: u32,
-    /// What it is a port of.
+    /// Its type of link, as in linux/if_arp.h: 1 is Ethernet.
+    pub link: u16,
+    /// Whether it is set up; a cable may be missing nonetheless.
+    pub is_up: bool,
+    /// The bridge or other master interface that it is a port of.
     pub above: Option<Above>,
 }
 
-/// What an interface is a port of.
+/// The master of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Above {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its index.
     pub index: u32,
-    /// As `ip link show type` has it: `bridge`, `bond`.
+    /// Its kind, as for `ip link show type`: `bridge`, `bond`.
     pub kind: String,
-    /// For a bridge: whether it forwards at this port.
+    /// Whether it is set up.
+    pub is_up: bool,
+    /// For a bridge: its state at this port.
     pub state: Option<PortState>,
 }
 
 /// Why a box cannot be between two interfaces.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// There is no interface of that name.
+    /// There is no interface of this name.
     #[error("there is no interface {name} in this network namespace: 'ip link' lists those that are there")]
     Unknown {
         /// The name.
         name: String,
     },
-    /// Both are one.
+    /// Both interfaces are the same.
     #[error("the box needs two interfaces, and both are {name}")]
     Same {
         /// Its name.
         name: String,
+    },
+    /// Frames of an interface have no Ethernet header.
+    #[error(
+        "{port} carries no Ethernet frames (its link is of type {link}, as a tunnel's or the loopback's): the box needs two \
+         Ethernet interfaces"
+    )]
+    NotEthernet {
+        /// The interface.
+        port: String,
+        /// Its type of link, as in linux/if_arp.h.
+        link: u16,
+    },
+    /// An interface has a box already.
+    #[error("interface {port} belongs to another middlebox that is running: stop it first")]
+    InUse {
+        /// The interface.
+        port: String,
     },
     /// An interface is not a port of a bridge.
     #[error(
@@ -56,7 +80,7 @@ pub enum PortError {
     NoBridge {
         /// The interface.
         port: String,
-        /// What it is a port of instead.
+        /// The master that it has instead, if any.
         above: Option<Above>,
         /// The bridge of the other interface, or an example.
         bridge: String,
@@ -84,15 +108,15 @@ pub enum PortError {
     Bridged {
         /// The interface.
         port: String,
-        /// What it is a port of.
+        /// Its master.
         above: String,
     },
-    /// The kernel does not answer.
+    /// A query to the kernel failed.
     #[error("ask the kernel about {name}: {error}")]
     System {
-        /// What was asked about.
+        /// The interface queried.
         name: String,
-        /// What the system answered.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -108,11 +132,11 @@ impl Port {
     /// Looks an interface up in the calling thread's network namespace.
     ///
     /// # Errors
-    /// That it is not there.
+    /// When it does not exist.
     pub fn find(name: &str) -> Result<Self, PortError> {
         let asked = Query::Name(name);
         let link = ask(&asked).map_err(|error| match error.raw_os_error() {
-            // The kernel's answers to a name of nothing, and to one that nothing can have.
+            // The kernel's errors for a name of nothing, and for names that are invalid.
             Some(libc::ENODEV | libc::ERANGE | libc::EINVAL) => PortError::Unknown { name: name.into() },
             _ => PortError::System { name: name.into(), error },
         })?;
@@ -121,11 +145,12 @@ impl Port {
                 let error = |error| PortError::System { name: format!("what {name} is a port of"), error };
                 let above = ask(&Query::Index(index)).map_err(error)?;
                 let kind = above.kind.unwrap_or_else(|| "of no kind".into());
-                Some(Above { name: above.name, index, kind, state: link.state })
+                Some(Above { name: above.name, index, kind, is_up: above.is_up, state: link.state })
             }
             None => None,
         };
-        Ok(Self { name: link.name, index: link.index, mtu_bytes: link.mtu_bytes, above })
+        let (index, mtu_bytes) = (link.index, link.mtu_bytes);
+        Ok(Self { name: link.name, index, mtu_bytes, link: link.link, is_up: link.is_up, above })
     }
 
     /// The bridge that it is a port of.
@@ -135,14 +160,17 @@ impl Port {
     }
 }
 
-/// Sees to it that what is under two interfaces does what it is to do when the box fails. That the bridge forwards at a port
-/// at this moment is not asked: a cable may be out. [`Above::state`] tells.
+/// Checks that two interfaces suit a box, and that what is under them will do as configured when the box fails. Whether the
+/// bridge currently forwards at a port is not checked, as a cable may be unplugged: see [`weaknesses`].
 ///
 /// # Errors
 /// What is to be changed, and how.
 pub fn check([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Result<(), PortError> {
     if inside.index == outside.index {
         return Err(PortError::Same { name: inside.name.clone() });
+    }
+    if let Some(port) = [inside, outside].into_iter().find(|port| port.link != libc::ARPHRD_ETHER) {
+        return Err(PortError::NotEthernet { port: port.name.clone(), link: port.link });
     }
     match on_failure {
         OnFailure::Open => match (inside.bridge(), outside.bridge()) {
@@ -166,13 +194,60 @@ pub fn check([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Result<(),
     }
 }
 
+/// Why traffic would not pass, or would pass although it must not, if the box failed now: what [`check`] refuses, or the
+/// state of the bridge and of its ports.
+#[must_use]
+pub fn weaknesses([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Vec<String> {
+    if let Err(error) = check([inside, outside], on_failure) {
+        return vec![error.to_string()];
+    }
+    let bridge = inside.bridge().filter(|bridge| !bridge.is_up);
+    let bridge = bridge.map(|Above { name, .. }| {
+        format!("the bridge {name} is down, so nothing would forward if the box failed: 'ip link set {name} up'")
+    });
+    // A bridge that is down has disabled its ports.
+    let is_bridge_up = bridge.is_none();
+    let of_ports = [inside, outside].into_iter().filter_map(|port| weakness(port, is_bridge_up));
+    bridge.into_iter().chain(of_ports).collect()
+}
+
+fn weakness(port: &Port, is_bridge_up: bool) -> Option<String> {
+    let name = &port.name;
+    if !port.is_up {
+        return Some(format!("{name} is down, and nothing passes: 'ip link set {name} up'"));
+    }
+    let bridge = port.bridge().filter(|_| is_bridge_up)?;
+    let above = &bridge.name;
+    match bridge.state? {
+        PortState::Forwarding => None,
+        PortState::Disabled => {
+            Some(format!("{name} has no carrier, and nothing passes: look at its cable and its other end"))
+        }
+        // One text for both, as the one becomes the other.
+        PortState::Listening | PortState::Learning => Some(format!(
+            "the bridge {above} does not forward at {name} yet, so nothing would pass if the box failed now: its spanning tree \
+             waits first; 'ip link set {above} type bridge stp_state 0' switches that off"
+        )),
+        PortState::Blocking => Some(format!(
+            "the bridge {above} blocks {name}, so nothing would pass if the box failed: its spanning tree has found another \
+             path; 'ip link set {above} type bridge stp_state 0' switches that off"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn port(name: &str, index: u32, above: Option<(&str, u32, &str)>) -> Port {
-        let above = above.map(|(name, index, kind)| Above { name: name.into(), index, kind: kind.into(), state: None });
-        Port { name: name.into(), index, mtu_bytes: 1500, above }
+        let above = above.map(|(name, index, kind)| Above {
+            name: name.into(),
+            index,
+            kind: kind.into(),
+            is_up: true,
+            state: None,
+        });
+        Port { name: name.into(), index, mtu_bytes: 1500, link: libc::ARPHRD_ETHER, is_up: true, above }
     }
 
     fn checked(one: &Port, other: &Port, on_failure: OnFailure) -> String {
@@ -208,10 +283,46 @@ mod tests {
     }
 
     #[test]
+    fn what_would_not_forward_now_is_told() {
+        let bridged = |name, index, state| {
+            let mut port = port(name, index, Some(("br0", 9, "bridge")));
+            port.above.as_mut().unwrap().state = Some(state);
+            port
+        };
+        let told = |change: &dyn Fn(&mut Port)| {
+            let mut ports = [("eth1", 1), ("eth2", 2)].map(|(name, index)| bridged(name, index, PortState::Forwarding));
+            change(&mut ports[1]);
+            weaknesses(ports.each_ref(), OnFailure::Open)
+        };
+        assert_eq!(told(&|_| {}), [""; 0]);
+        assert_eq!(told(&|port| port.is_up = false), ["eth2 is down, and nothing passes: 'ip link set eth2 up'"]);
+        let in_state = |state| told(&|port| port.above.as_mut().unwrap().state = Some(state)).concat();
+        assert!(in_state(PortState::Disabled).contains("eth2 has no carrier"));
+        assert!(in_state(PortState::Listening).contains("br0 does not forward at eth2 yet"));
+        assert_eq!(in_state(PortState::Learning), in_state(PortState::Listening));
+        assert!(in_state(PortState::Blocking).contains("br0 blocks eth2"));
+        let lost = told(&|port| port.above = None);
+        assert!(lost.len() == 1 && lost[0].starts_with("eth2 is not a port of a bridge"), "{lost:?}");
+
+        let mut ports = [bridged("eth1", 1, PortState::Disabled), bridged("eth2", 2, PortState::Disabled)];
+        ports.iter_mut().for_each(|port| port.above.as_mut().unwrap().is_up = false);
+        let down = weaknesses(ports.each_ref(), OnFailure::Open);
+        assert!(down.len() == 1 && down[0].starts_with("the bridge br0 is down"), "{down:?}");
+
+        let free = [port("eth1", 1, None), port("eth2", 2, None)];
+        assert_eq!(weaknesses(free.each_ref(), OnFailure::Closed), [""; 0]);
+        assert!(weaknesses(ports.each_ref(), OnFailure::Closed)[0].contains("which would forward if the box failed"));
+    }
+
+    #[test]
     fn the_loopback_is_a_port_of_nothing() {
         let lo = Port::find("lo").unwrap();
         assert_eq!((lo.name.as_str(), lo.index, &lo.above), ("lo", 1, &None));
-        assert!(lo.mtu_bytes >= 1500, "{lo:?}");
+        assert!(lo.mtu_bytes >= 1500 && lo.link == libc::ARPHRD_LOOPBACK, "{lo:?}");
+        for (one, other) in [(&lo, &port("eth2", 2, None)), (&port("eth2", 2, None), &lo)] {
+            let error = checked(one, other, OnFailure::Closed);
+            assert!(error.starts_with("lo carries no Ethernet frames (its link is of type 772"), "{error}");
+        }
         for name in ["", "nothing0", "a-name-that-is-too-long", "a name\nof two"] {
             let error = Port::find(name).unwrap_err();
             assert!(matches!(error, PortError::Unknown { .. }), "{name}: {error}");

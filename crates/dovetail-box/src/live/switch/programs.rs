@@ -1,29 +1,29 @@
-//! The two programs, as the kernel takes them.
+//! The two BPF programs of the switch.
 //!
-//! They run one after the other on one processor for each frame that arrives at a port: the kernel gives a frame to packet
-//! sockets first, and then to tcx. So the first decides whose the frame is and leaves its decision in the processor's slot,
-//! and the second carries it out. There is no instant at which the two could disagree.
+//! For each frame that arrives at a port they run one after the other on one processor: the kernel passes a frame to packet
+//! sockets first, and then to tcx. The first decides which of box and bridge gets the frame and leaves its decision in the
+//! processor's slot, and the second carries it out. There is no instant at which the two could disagree.
 
 use std::os::fd::BorrowedFd;
 
 use super::assembler::*;
 use crate::live::sys::bpf::Instruction;
 
-/// What a socket filter answers: how much of the frame the socket gets.
+/// Return values of a socket filter: how much of the frame the socket gets.
 const NOTHING: i32 = 0;
 const WHOLE: i32 = -1;
-/// What a tcx program answers.
+/// Return values of a tcx program.
 const TCX_NEXT: i32 = -1;
 const TCX_DROP: i32 = 2;
 
-/// The first four bytes of the groups that stay on a link, 01-80-C2-00-00-00 to -0F (IEEE 802.1Q, 8.6.3).
+/// The first four bytes of the link-local groups, 01-80-C2-00-00-00 to -0F (IEEE 802.1Q, 8.6.3).
 pub(super) const ON_LINK: i32 = 0x0180_c200;
 /// Their last two bytes: the first that is left to the bridge, and how many are.
 pub(super) const PAUSE: i32 = 0x0001;
 pub(super) const LEFT: i32 = 15;
 
-/// The filter of the box's packet sockets: takes the whole frame while the deadline is ahead, else nothing, and leaves in
-/// the slot of its processor whether it took it. Frames to groups that stay on a link are never taken.
+/// The filter of the box's packet sockets: takes the whole frame while the deadline is ahead, else nothing, and records in
+/// the slot of its processor whether it took the frame. Frames to link-local groups are never taken.
 pub fn filter(deadline: BorrowedFd<'_>, slots: BorrowedFd<'_>) -> [Instruction; 24] {
     let [slots, slots_too] = array(R1, slots);
     let [deadline, deadline_too] = first_value(R1, deadline);
@@ -55,8 +55,8 @@ pub fn filter(deadline: BorrowedFd<'_>, slots: BorrowedFd<'_>) -> [Instruction; 
     ]
 }
 
-/// The program at the ports: drops what the filter took, so that neither the bridge nor the machine sees it, and leaves the
-/// rest to them. A slot is emptied as it is read, so that a frame that no filter saw is the bridge's.
+/// The program at the ports: drops what the filter took, so that neither the bridge nor the machine sees it, and passes
+/// everything else to them. A slot is cleared as it is read, so that a frame that no filter saw is left to the bridge.
 pub fn ingress(slots: BorrowedFd<'_>) -> [Instruction; 14] {
     let [slots, slots_too] = array(R1, slots);
     [

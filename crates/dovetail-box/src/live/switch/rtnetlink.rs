@@ -1,8 +1,8 @@
-//! Asks the kernel about an interface.
+//! Queries the kernel about an interface.
 //!
-//! Sockets of rtnetlink belong to the calling thread's network namespace; `/sys` shows the one in which it was mounted. A
-//! question is one message and so is its answer. Of its attributes only those that are needed are read, so what a newer
-//! kernel adds or changes elsewhere is no error.
+//! Sockets of rtnetlink belong to the calling thread's network namespace; `/sys` shows the one in which it was mounted.
+//! Query and answer are one message each. Only the attributes that are needed are read, so what a newer kernel adds or
+//! changes elsewhere is no error.
 
 use std::{fmt, io};
 
@@ -11,18 +11,18 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink::SocketAddrNetlink, recv, sendto, socket_with,
 };
 
-/// What a bridge does at a port, as its spanning tree and the link have it.
+/// State of a bridge at a port, according to its spanning tree and the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortState {
-    /// Nothing: the port or the bridge is down, or there is no carrier.
+    /// Inactive: the port or the bridge is down, or there is no carrier.
     Disabled,
-    /// Nothing yet.
+    /// Inactive, about to learn.
     Listening,
-    /// Notes addresses.
+    /// Learns addresses, does not forward.
     Learning,
     /// Forwards.
     Forwarding,
-    /// Nothing, as another way leads there.
+    /// Does not forward, as another path leads there.
     Blocking,
 }
 
@@ -38,30 +38,35 @@ impl fmt::Display for PortState {
     }
 }
 
-/// Which interface is asked about.
+/// Identifies the interface to query.
 pub enum Query<'a> {
     Name(&'a str),
     Index(u32),
 }
 
-/// What the kernel says of an interface.
+/// The kernel's description of an interface.
 #[derive(Debug, Default)]
 pub struct Link {
     pub name: String,
     pub index: u32,
+    /// Its type of linux/if_arp.h.
+    pub link: u16,
+    pub is_up: bool,
     pub mtu_bytes: u32,
     pub above: Option<u32>,
     pub kind: Option<String>,
     pub state: Option<PortState>,
 }
 
-/// Lengths of `struct nlmsghdr` and `struct ifinfomsg` of linux/netlink.h and linux/rtnetlink.h, and where the latter has
-/// the interface's number.
+/// Lengths of `struct nlmsghdr` and `struct ifinfomsg` of linux/netlink.h and linux/rtnetlink.h, and the offsets of the
+/// interface's type, index and flags in the latter.
 const HEADER_BYTES: usize = 16;
 const INFO_BYTES: usize = 16;
+const INFO_TYPE: usize = 2;
 const INFO_INDEX: usize = 4;
+const INFO_FLAGS: usize = 8;
 
-/// Attributes of linux/if_link.h, of an interface that is a port: of what kind, and more of it; of a bridge's port its state.
+/// Attributes of linux/if_link.h for an interface that is a port: its kind, and data of that kind; the state of a bridge's port.
 const PORT_KIND: u16 = 4;
 const PORT_DATA: u16 = 5;
 const BRIDGE_PORT_STATE: u16 = 1;
@@ -69,12 +74,12 @@ const BRIDGE_PORT_STATE: u16 = 1;
 const SKIP_STATISTICS: u32 = 1 << 3;
 
 /// # Errors
-/// The system's: `ENODEV` where there is no such interface.
+/// The system's error: `ENODEV` if there is no such interface.
 pub fn ask(query: &Query<'_>) -> io::Result<Link> {
-    // The protocol of number 0, which is none to rustix, is rtnetlink.
+    // Protocol number 0, which rustix represents as `None`, is rtnetlink.
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     sendto(&socket, &question(query), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-    // The kernel has answered when the call returns.
+    // The kernel has answered by the time the call returns.
     let mut answer = vec![0; 64 << 10];
     let (bytes, _) = recv(&socket, &mut answer[..], RecvFlags::DONTWAIT)?;
     read(&answer[..bytes])
@@ -85,7 +90,7 @@ fn question(query: &Query<'_>) -> Vec<u8> {
     let mut message = vec![0; HEADER_BYTES + INFO_BYTES];
     message[HEADER_BYTES + INFO_INDEX..][..4].copy_from_slice(&index.to_ne_bytes());
     let mut attribute = |kind: u16, value: &[u8]| {
-        // A name of more than the kernel's 15 bytes is refused there.
+        // The kernel rejects names of more than 15 bytes.
         let bytes = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
         message.extend(bytes.to_ne_bytes());
         message.extend(kind.to_ne_bytes());
@@ -112,13 +117,17 @@ fn read(answer: &[u8]) -> io::Result<Link> {
         let number = word(payload).ok_or_else(unreadable)?;
         return Err(io::Error::from_raw_os_error((number as i32).wrapping_neg()));
     }
-    let (Some(index), Some(attributes)) = (payload.get(INFO_INDEX..).and_then(word), payload.get(INFO_BYTES..)) else {
+    let Some((info, attributes)) = payload.split_at_checked(INFO_BYTES) else { return Err(unreadable()) };
+    let (Some(kind), Some(index), Some(flags)) =
+        (info[INFO_TYPE..].first_chunk(), word(&info[INFO_INDEX..]), word(&info[INFO_FLAGS..]))
+    else {
         return Err(unreadable());
     };
     if message.message_type() != libc::RTM_NEWLINK {
         return Err(unreadable());
     }
-    let mut link = Link { index, ..Link::default() };
+    let is_up = flags & libc::IFF_UP as u32 != 0;
+    let mut link = Link { index, link: u16::from_ne_bytes(*kind), is_up, ..Link::default() };
     let mut port_kind = None;
     for (kind, value) in within(attributes) {
         match kind {
@@ -143,7 +152,7 @@ fn read(answer: &[u8]) -> io::Result<Link> {
     Ok(link)
 }
 
-/// The attributes in these bytes, as far as they can be read: kinds and values.
+/// The attributes in these bytes, as far as they can be parsed: kinds and values.
 fn within(bytes: &[u8]) -> impl Iterator<Item = (u16, Vec<u8>)> + '_ {
     NlasIterator::new(bytes).map_while(Result::ok).map(|attribute| (attribute.kind(), attribute.value().to_vec()))
 }
@@ -152,7 +161,7 @@ fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|&bytes| u32::from_ne_bytes(bytes))
 }
 
-/// A text that ends with a zero.
+/// A string terminated by a zero byte.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
 }
@@ -178,7 +187,7 @@ mod tests {
             assert!(read(&answer[..bytes]).is_err(), "{bytes}");
         }
         assert_eq!(read(&answer).unwrap().name, "");
-        // An attribute that says it is longer than what is there.
+        // An attribute that claims to be longer than the message.
         answer.extend([200, 0, 3, 0, b'l']);
         NetlinkBuffer::new(&mut answer).set_length(37);
         assert_eq!(read(&answer).unwrap().name, "");

@@ -1,10 +1,11 @@
-//! The program at the ports of a box that receives by AF_XDP.
+//! The BPF program at the ports of a box that receives by AF_XDP.
 //!
-//! An interface's driver runs it on each frame that arrives, before the kernel has made anything of it: what it sends to the
-//! box's socket neither the bridge nor the machine sees, and what it lets pass is theirs. So it decides alone whose a frame is.
+//! An interface's driver runs it on each frame that arrives, before the kernel has processed it: frames that it redirects
+//! to the box's socket are invisible to the bridge and the machine, and frames that it passes are left to them. So it alone
+//! decides which of box and bridge gets a frame.
 //!
-//! A tag that lies beside its frame would be lost on the way to the socket: the program asks the driver for it, and puts it
-//! back.
+//! A tag that the driver has stripped would be lost on the way to the socket: the program asks the driver for it, and
+//! reinserts it.
 
 use std::os::fd::BorrowedFd;
 
@@ -14,32 +15,32 @@ use super::{
 };
 use crate::live::sys::bpf::Instruction;
 
-/// The kernel's function that asks a driver for a frame's tag. Since Linux 6.8.
+/// The kernel function that returns a frame's tag from its driver. Since Linux 6.8.
 pub const TAG_OF_FRAME: &str = "bpf_xdp_metadata_rx_vlan_tag";
 
-/// `bpf_xdp_adjust_head(r1: frame, r2: bytes)`: begins the frame so much later, and answers 0.
+/// `bpf_xdp_adjust_head(r1: frame, r2: bytes)`: moves the start of the frame by this many bytes, and returns 0.
 const BEGIN_LATER: i32 = 44;
-/// `bpf_redirect_map(r1: map, r2: index, r3: answer without an entry)`.
+/// `bpf_redirect_map(r1: map, r2: index, r3: return value without an entry)`.
 const TO_SOCKET: i32 = 51;
 
-/// What an XDP program answers.
+/// Return values of an XDP program.
 const DROP: i32 = 1;
 const PASS: i32 = 2;
 
-/// Where in `struct xdp_md` it is.
+/// Offsets in `struct xdp_md`.
 const BEGIN: i16 = 0;
 const END: i16 = 4;
 const QUEUE: i16 = 16;
 
-/// Where on the stack the driver puts the tag's two halves.
+/// Offsets on the stack where the driver puts the tag's two halves.
 const TAG_TYPE: i16 = -8;
 const TAG_CONTROL: i16 = -6;
 
 const ADDRESSES: i16 = 12;
 const TAG: i32 = 4;
 
-/// Sends frames to the socket in the map while the deadline is ahead. `tag_of_frame` is the number of [`TAG_OF_FRAME`]. Where
-/// there is no socket, frames pass, but for those whose tag is put back already.
+/// Redirects frames to the socket in the map while the deadline is ahead. `tag_of_frame` is the number of [`TAG_OF_FRAME`].
+/// Without a socket, frames pass, except for those whose tag is reinserted already.
 pub fn steering(deadline: BorrowedFd<'_>, sockets: BorrowedFd<'_>, tag_of_frame: u32) -> [Instruction; 58] {
     let [deadline, deadline_too] = first_value(R1, deadline);
     let [sockets, sockets_too] = array(R1, sockets);

@@ -1,8 +1,8 @@
-//! The two programs as the kernel runs them, without an interface.
+//! Runs the two programs in the kernel, without an interface.
 
 use super::*;
 
-/// A switch, or nothing where there can be none.
+/// A switch, or `None` where it cannot be set up.
 fn switch() -> Option<Switch> {
     match Switch::open() {
         Ok(switch) => Some(switch),
@@ -20,12 +20,12 @@ const WHOLE: u32 = u32::MAX;
 const NEXT: u32 = u32::MAX;
 const DROP: u32 = 2;
 
-/// What filter and ingress answer to one frame, when nothing else runs on the processor in between.
+/// What filter and ingress return for one frame, with nothing else running on the processor in between.
 fn one_frame(switch: &Switch) -> (u32, u32) {
     (bpf::run(switch.filter()).unwrap(), bpf::run(switch.ingress.as_fd()).unwrap())
 }
 
-/// Keeps this thread on one processor.
+/// Pins this thread to one processor.
 fn stay() {
     let mut here = rustix::thread::CpuSet::new();
     here.set(rustix::thread::sched_getcpu());
@@ -40,7 +40,7 @@ fn whose_a_frame_is_is_decided_once() {
     switch.take_over(now(), HOUR);
     assert_eq!(one_frame(&switch), (WHOLE, DROP));
     assert_eq!(bpf::run(switch.ingress.as_fd()).unwrap(), NEXT, "a decision holds for one frame");
-    // The deadline passes between the two.
+    // The deadline passes between the two programs.
     assert_eq!(bpf::run(switch.filter()).unwrap(), WHOLE);
     switch.hand_over();
     assert_eq!(bpf::run(switch.ingress.as_fd()).unwrap(), DROP);
@@ -79,7 +79,7 @@ fn what_there_is_not_cannot_be_silenced() {
 #[test]
 fn a_program_that_is_refused_says_why() {
     let Some(_) = switch() else { return };
-    // It ends without an answer.
+    // It ends without a return value.
     let exit = bpf::Instruction { code: 0x95, registers: 0, offset: 0, immediate: 0 };
     let refused = bpf::load("wrong", Kind::Classifier, &[exit]).map_err(refused("wrong")).unwrap_err().to_string();
     assert!(refused.starts_with("the kernel refused the program 'wrong' (Permission denied"), "{refused}");

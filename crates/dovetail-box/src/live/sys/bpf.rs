@@ -1,7 +1,7 @@
-//! bpf(2) as far as the switch needs it: two kinds of arrays, two kinds of programs, a link, a mapped cell.
+//! bpf(2) as far as the switch needs it: two kinds of arrays, three kinds of programs, a link, a mapped cell.
 //!
-//! The kernel takes a command and a structure of its own length, in which what is left out is zero. Descriptors come back
-//! with close-on-exec set.
+//! The kernel takes a command and a structure with its length; fields beyond that length count as zero. Descriptors are
+//! returned with close-on-exec set.
 
 use std::{
     ffi::c_void,
@@ -26,35 +26,35 @@ pub struct Instruction {
     pub immediate: i32,
 }
 
-/// What a program is run for.
+/// The type of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `BPF_PROG_TYPE_SOCKET_FILTER`.
     SocketFilter,
     /// `BPF_PROG_TYPE_SCHED_CLS`.
     Classifier,
-    /// `BPF_PROG_TYPE_XDP`, for the interface of this number alone, whose driver it may ask.
+    /// `BPF_PROG_TYPE_XDP`, for the interface of this index only, whose driver it may query.
     #[cfg(feature = "af-xdp")]
     Xdp { interface: u32 },
-    /// The same, to be run on frames that the kernel makes, by [`send_frames`].
+    /// The same, to be run on frames that the kernel generates, by [`send_frames`].
     #[cfg(feature = "af-xdp")]
     Flood,
 }
 
-/// An array of one value of eight bytes.
+/// An array with a single value of eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Array {
-    /// One for the machine, which can be mapped.
+    /// One value for the machine, which can be mapped.
     Shared,
-    /// One for each processor.
+    /// One value per processor.
     PerProcessor,
 }
 
-/// A program that the kernel did not take.
+/// A program that the kernel rejected.
 #[derive(Debug)]
 pub struct Unloaded {
     pub error: io::Error,
-    /// What the verifier says; empty where it was not reached.
+    /// The verifier's log; empty if it was not reached.
     pub log: String,
 }
 
@@ -68,16 +68,16 @@ const LINK_CREATE: u32 = 28;
 const TCX_INGRESS: u32 = 46;
 #[cfg(feature = "af-xdp")]
 const XDP: u32 = 37;
-/// The driver runs it, before the kernel has made anything of the frame.
+/// The driver runs it, before the kernel has processed the frame.
 #[cfg(feature = "af-xdp")]
 const BY_DRIVER: u32 = 1 << 2;
-/// It may ask the driver of its interface.
+/// It may query the driver of its interface.
 #[cfg(feature = "af-xdp")]
 const ASKS_DRIVER: u32 = 1 << 6;
-/// Ahead of what is attached already.
+/// Ahead of the programs attached already.
 const BEFORE: u32 = 1 << 3;
 
-/// The kernel asks to try again when a signal arrived during verification.
+/// The kernel asks for a retry if a signal arrived during verification.
 const TRIES: u32 = 5;
 const LOG_BYTES: usize = 64 << 10;
 
@@ -91,14 +91,14 @@ unsafe fn bpf<T>(command: u32, attribute: &mut T) -> io::Result<libc::c_long> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// A descriptor that the kernel has just given to this process.
+/// Wraps a descriptor that the kernel has just returned.
 fn owned(answer: libc::c_long) -> io::Result<OwnedFd> {
     let number = i32::try_from(answer).map_err(io::Error::other)?;
     // SAFETY: the kernel's answer to a command that makes something is an open descriptor that nothing else knows of.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// A name as `bpftool` shows it.
+/// A name as shown by `bpftool`.
 fn label(name: &str) -> [u8; 16] {
     let mut label = [0; 16];
     for (to, &from) in label[..15].iter_mut().zip(name.as_bytes()) {
@@ -107,10 +107,10 @@ fn label(name: &str) -> [u8; 16] {
     label
 }
 
-/// Makes an array of one value.
+/// Creates an array of one value.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn array(name: &str, array: Array) -> io::Result<OwnedFd> {
     const MMAPABLE: u32 = 1 << 10;
     match array {
@@ -119,19 +119,19 @@ pub fn array(name: &str, array: Array) -> io::Result<OwnedFd> {
     }
 }
 
-/// Makes a map of one AF_XDP socket, which is not there yet.
+/// Creates a map for one AF_XDP socket, still empty.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 #[cfg(feature = "af-xdp")]
 pub fn socket_map(name: &str) -> io::Result<OwnedFd> {
     map(name, 17, 4, 0)
 }
 
-/// Puts an AF_XDP socket into its map; it goes from there when it is closed.
+/// Puts an AF_XDP socket into its map; it is removed from there when closed.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 #[cfg(feature = "af-xdp")]
 pub fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
     #[repr(C)]
@@ -154,7 +154,7 @@ pub fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()>
     unsafe { bpf(MAP_UPDATE, &mut update) }.map(drop)
 }
 
-/// Makes a map of one entry.
+/// Creates a map of one entry.
 fn map(name: &str, kind: u32, value_bytes: u32, flags: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {
@@ -173,10 +173,10 @@ fn map(name: &str, kind: u32, value_bytes: u32, flags: u32) -> io::Result<OwnedF
     owned(unsafe { bpf(MAP_CREATE, &mut create) }?)
 }
 
-/// Has the kernel verify a program and keep it.
+/// Makes the kernel verify and load a program.
 ///
 /// # Errors
-/// The system's, with what the verifier says.
+/// The system's error, with the verifier's log.
 pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<OwnedFd, Unloaded> {
     #[repr(C)]
     struct Load {
@@ -193,8 +193,8 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
         interface: u32,
         place: u32,
     }
-    // The driver's functions are for programs under a licence that the GPL is compatible with, as MIT is, one of the two of
-    // this one; the kernel knows it by this name only.
+    // The driver's functions require a GPL-compatible licence, as MIT is, one of the two of this program; the kernel knows
+    // it by this name only.
     let (number, license, flags, interface, place) = match kind {
         Kind::SocketFilter => (1, c"MIT OR Apache-2.0", 0, 0, 0),
         Kind::Classifier => (3, c"MIT OR Apache-2.0", 0, 0, 0),
@@ -211,7 +211,7 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
             license: license.as_ptr() as u64,
             log_level: u32::from(!log.is_empty()),
             log_bytes: log.len() as u32,
-            // The kernel wants no address where there is no log.
+            // Without a log, the kernel expects no address.
             log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
             kernel: 0,
             flags,
@@ -233,24 +233,24 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
         }
     };
     let mut log = vec![0; LOG_BYTES];
-    // Only what it says is of interest: it fails as before.
+    // Only the log matters: the program fails as before.
     let _ = attempt(&mut log);
     let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
     Err(Unloaded { error, log: String::from_utf8_lossy(said).trim_end().to_owned() })
 }
 
-/// What a program answers to a frame of zeros, without any interface.
+/// Runs a program on a frame of zeros, without any interface; returns the program's return value.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn run(program: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(test_run(program, &[0; 60], 0, 0)?.answer)
 }
 
-/// Has the kernel make so many copies of a frame, run a program on each, and do with them what it answers.
+/// Makes the kernel create this many copies of a frame, run a program on each, and act on its return value.
 ///
 /// # Errors
-/// The system's; `EINVAL` before Linux 5.18.
+/// The system's error; `EINVAL` before Linux 5.18.
 #[cfg(feature = "af-xdp")]
 pub fn send_frames(program: BorrowedFd<'_>, frame: &[u8], copies: u32) -> io::Result<()> {
     const LIVE_FRAMES: u32 = 1 << 1;
@@ -303,19 +303,19 @@ fn test_run(program: BorrowedFd<'_>, frame: &[u8], repeat: u32, flags: u32) -> i
 }
 
 /// Runs a classifier on what arrives at an interface of this thread's network namespace, ahead of all others there, for as
-/// long as the link is kept.
+/// long as the link is open.
 ///
 /// # Errors
-/// The system's; `EINVAL` before Linux 6.6.
+/// The system's error; `EINVAL` before Linux 6.6.
 pub fn attach_ingress(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
     attach(program, interface, TCX_INGRESS, BEFORE)
 }
 
-/// Has the driver of an interface of this thread's network namespace run a program on what arrives, for as long as the link
-/// is kept.
+/// Makes the driver of an interface of this thread's network namespace run a program on what arrives, for as long as the
+/// link is open.
 ///
 /// # Errors
-/// The system's; `EOPNOTSUPP` where the driver cannot, `EBUSY` where another program runs there.
+/// The system's error; `EOPNOTSUPP` if the driver does not support it, `EBUSY` if another program is attached.
 #[cfg(feature = "af-xdp")]
 pub fn attach_xdp(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
     attach(program, interface, XDP, BY_DRIVER)
@@ -338,10 +338,10 @@ fn attach(program: BorrowedFd<'_>, interface: u32, place: u32, flags: u32) -> io
     owned(unsafe { bpf(LINK_CREATE, &mut link) }?)
 }
 
-/// Has a program decide what a socket receives.
+/// Makes a program decide what a socket receives.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn attach_to_socket(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
     let number = program.as_raw_fd();
     // SAFETY: SO_ATTACH_BPF reads an `int` at the given address, of the given length.
@@ -368,7 +368,7 @@ unsafe impl Sync for Cell {}
 
 impl Cell {
     /// # Errors
-    /// The system's, as where the array is not a shared one.
+    /// The system's error, for example if the array is not shared.
     pub fn new(array: BorrowedFd<'_>) -> io::Result<Self> {
         // SAFETY: the kernel chooses a place that is free.
         let address = unsafe {

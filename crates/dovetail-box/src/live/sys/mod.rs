@@ -1,6 +1,6 @@
-//! What the kernel offers and no library wraps: the only unsafe code of this crate.
+//! Kernel interfaces that no library wraps: the only unsafe code of this crate.
 //!
-//! Every function here is safe to call: what must hold for a call to the kernel is established in the few lines before it.
+//! Every function here is safe to call: the preconditions of each system call are established in the few lines before it.
 #![allow(unsafe_code)]
 
 pub mod bpf;
@@ -17,10 +17,10 @@ pub(crate) use xdp::{Abilities, XdpSocket};
 
 use std::io;
 
-/// Waits until whatever the kernel was doing with a frame when this was called is done: some 10 ms.
+/// Blocks until the kernel has finished whatever it was doing with frames at the time of the call: some 10 ms.
 ///
 /// # Errors
-/// The system's: ENOSYS or EINVAL where it cannot tell.
+/// The system's error: ENOSYS or EINVAL if it cannot tell.
 pub(crate) fn let_the_kernel_finish() -> io::Result<()> {
     const NO_FLAGS: libc::c_uint = 0;
     // SAFETY: it waits for each processor to have left the kernel's read-side critical sections (RCU), in which frames are

@@ -1,4 +1,4 @@
-//! What is asked of the kernel at packet sockets, whichever way frames come and go.
+//! System calls on packet sockets, whichever way frames are received and sent.
 
 use std::{
     io,
@@ -7,7 +7,7 @@ use std::{
     ptr,
 };
 
-/// The oldest kernels know this value as well (linux/if_packet.h).
+/// Supported by the oldest kernels as well (linux/if_packet.h).
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 
 /// `struct packet_mreq`.
@@ -19,7 +19,7 @@ struct Membership {
     address: [u8; 8],
 }
 
-/// A packet socket at which nothing arrives.
+/// A packet socket that receives nothing.
 pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no memory is involved. Protocol 0: nothing arrives.
@@ -29,18 +29,18 @@ pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
-/// Has an interface take frames to any address, as long as the packet socket is there.
+/// Makes an interface receive frames to any address while the packet socket is open.
 pub(super) fn promiscuous(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
     let index = interface as libc::c_int;
     let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
     set(socket, libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)
 }
 
-/// The index and the MTU of the interface that has this name now; the kernel answers without its
-/// lock of links, which may be taken for long.
+/// The index and the MTU of the interface that currently has this name. The kernel answers without its lock of links, which
+/// may be taken for long.
 ///
 /// # Errors
-/// The system's: ENODEV where there is none.
+/// The system's error: ENODEV if there is none.
 pub(super) fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<(u32, u32)> {
     // SAFETY: all zeros are a request.
     let mut request: libc::ifreq = unsafe { zeroed() };
@@ -71,7 +71,7 @@ pub(super) fn done(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Binds a packet socket to an interface: what of this protocol arrives there is the socket's.
+/// Binds a packet socket to an interface: it receives what arrives there with this protocol.
 pub(super) fn bind(socket: libc::c_int, protocol: u16, interface: u32) -> io::Result<()> {
     // SAFETY: all zeros are an address.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };

@@ -1,11 +1,11 @@
-//! Packet sockets: frames in through a ring that the kernel and this process share.
+//! Packet sockets: receives frames through a ring shared between the kernel and this process.
 //!
 //! ```text
 //! ring        places of `place_bytes`, in the kernel's order; a place is the kernel's, or ours while its status says so
 //! a place     tpacket2_hdr | sockaddr_ll | ... | virtio_net_hdr (10 bytes) | frame, from tp_mac on
 //! ```
 //!
-//! A frame that is longer than a place (a GSO frame of up to 64 KiB) is cut there and queued whole on the socket, in the same
+//! A frame longer than a slot (a GSO frame of up to 64 KiB) is truncated there and queued whole on the socket, in the same
 //! order (`PACKET_COPY_THRESH`).
 
 use std::{
@@ -25,10 +25,10 @@ use super::{
 use crate::wire::{offload::Offload, tag::Tag};
 
 const OFFLOAD: usize = Offload::BYTES;
-/// The longest frame there is: an IP packet of 64 KiB, a link's header and two tags.
+/// Maximum length of a frame: an IP packet of 64 KiB, a link header and two tags.
 pub(crate) const LONGEST: usize = (1 << 16) + 64;
 
-/// The oldest kernels know these values as well (linux/if_packet.h).
+/// Supported by the oldest kernels as well (linux/if_packet.h).
 const PACKET_COPY_THRESH: libc::c_int = 7;
 const PACKET_VERSION: libc::c_int = 10;
 const PACKET_VNET_HDR: libc::c_int = 15;
@@ -40,34 +40,34 @@ const STATUS_KERNEL: u32 = 0;
 const STATUS_USER: u32 = 1;
 const STATUS_COPY: u32 = 1 << 1;
 
-/// How a ring is laid out.
+/// The layout of a ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
-    /// Bytes of a place: a power of two, and no less than a page divided by whole numbers.
+    /// Bytes of a slot: a power of two that divides a page or is a multiple of one.
     pub place_bytes: u32,
-    /// Places.
+    /// Number of slots.
     pub places: u32,
 }
 
 impl Layout {
-    /// What headers, addresses and alignment take of a place.
+    /// Bytes of a slot taken by headers, addresses and alignment.
     const AROUND: u32 = 160;
-    /// Bytes of the whole ring: at 2 KiB a place some 4,000 packets, 13 ms of 300,000 a second.
+    /// Bytes of the whole ring: at 2 KiB per slot some 4,000 packets, 13 ms at 300,000 a second.
     const RING_BYTES: u32 = 8 << 20;
 
-    /// For frames of an interface with this MTU.
+    /// The layout for frames of an interface with this MTU.
     pub(crate) fn for_mtu(mtu: u32) -> Self {
         let place_bytes = (mtu.min(1 << 16) + Self::AROUND).next_power_of_two().max(2048);
         Self { place_bytes, places: Self::RING_BYTES / place_bytes }
     }
 }
 
-/// Where the bytes of a frame are.
+/// The bytes of a frame.
 #[derive(Debug)]
 pub(crate) enum Bytes<'r> {
-    /// In memory that the kernel fills again.
+    /// In memory that the kernel will reuse.
     Shared(&'r [u8]),
-    /// In a buffer of their own, which may be exchanged for another.
+    /// In a buffer of their own, which may be swapped for another.
     Own(&'r mut Vec<u8>),
 }
 
@@ -82,16 +82,16 @@ impl Deref for Bytes<'_> {
     }
 }
 
-/// A frame as the kernel hands it over.
+/// A frame as delivered by the kernel.
 #[derive(Debug)]
 pub(crate) struct Received<'r> {
-    /// Its bytes, without an outer tag that the kernel took off.
+    /// Its bytes, without an outer tag that the kernel has stripped.
     pub bytes: Bytes<'r>,
     /// `struct virtio_net_hdr`.
     pub offload: [u8; OFFLOAD],
     /// The outer tag.
     pub tag: Option<Tag>,
-    /// Whether none has arrived behind it yet.
+    /// Whether no other frame has arrived behind it yet.
     pub is_last: bool,
 }
 
@@ -103,13 +103,13 @@ pub(crate) struct PacketSocket {
     ring: NonNull<u8>,
     layout: Layout,
     next: u32,
-    /// Whether the last frame was read as a whole: then the next may be.
+    /// Whether the last frame was read as a whole: then the next may be, too.
     is_read: bool,
-    /// For frames that do not fit a place.
+    /// Buffer for frames that do not fit a slot.
     long: Vec<u8>,
-    /// Long frames that were cut, and that the socket had no room for either.
+    /// Long frames that were truncated, and that the socket had no room for either.
     cut: u64,
-    /// Frames for which the ring had no place.
+    /// Frames for which the ring had no slot.
     missed: u64,
 }
 
@@ -117,10 +117,10 @@ pub(crate) struct PacketSocket {
 unsafe impl Send for PacketSocket {}
 
 impl PacketSocket {
-    /// Opens a socket at which nothing arrives before it is [bound](Self::bind). Needs `CAP_NET_RAW`.
+    /// Opens a socket that receives nothing before it is [bound](Self::bind). Needs `CAP_NET_RAW`.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(crate) fn open(layout: Layout) -> io::Result<Self> {
         let socket = packet_socket()?;
         let fd = socket.as_fd();
@@ -128,7 +128,7 @@ impl PacketSocket {
         set(fd, libc::SOL_PACKET, PACKET_VNET_HDR, &1)?;
         set(fd, libc::SOL_PACKET, PACKET_COPY_THRESH, &1)?;
         set(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1)?;
-        // Room for long frames; as much as the system allows is enough where it refuses.
+        // Room for long frames; if the system refuses, what it allows is enough.
         let _ = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(4 << 20));
         let pages = layout.place_bytes.max(64 << 10);
         let request = Request {
@@ -161,18 +161,18 @@ impl PacketSocket {
         })
     }
 
-    /// Receives from now on whatever arrives at an interface, for whichever address, and sends there.
+    /// Starts receiving whatever arrives at an interface, for any address, and sends there.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(crate) fn bind(&self, interface: u32) -> io::Result<()> {
         promiscuous(self.as_fd(), interface)?;
         self.plain.bind(interface)?;
         bind(self.socket.as_raw_fd(), libc::ETH_P_ALL as u16, interface)
     }
 
-    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
-    /// Its place is the kernel's again when that returns.
+    /// Shows the oldest received frame to `take`, which returns whether it has read the whole of it; returns whether there
+    /// was one. Its slot returns to the kernel afterwards.
     pub(crate) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         loop {
             let Some((flags, header)) = self.arrived(self.next) else { return false };
@@ -210,7 +210,7 @@ impl PacketSocket {
         }
     }
 
-    /// Reads a frame that is queued on the socket because it is longer than a place; what the kernel says of it.
+    /// Reads a frame that is queued on the socket because it is longer than a slot; returns its offload metadata.
     fn receive_long(&mut self) -> Option<[u8; OFFLOAD]> {
         let mut offload = [0; OFFLOAD];
         self.long.clear();
@@ -222,7 +222,7 @@ impl PacketSocket {
         // SAFETY: all zeros are an empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
-        // An error that was noted, such as that the link went down, is told once, and the frame is still there.
+        // A pending error, such as that the link went down, is reported once, and the frame is still there.
         let got = (0..2).find_map(|_| {
             // SAFETY: the kernel writes at most as many bytes as there is room for in the two parts.
             let got = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
@@ -234,7 +234,7 @@ impl PacketSocket {
         Some(offload)
     }
 
-    /// What the kernel says of the frame in a place, if one has arrived there: the place is ours then.
+    /// The status and header of a slot, if a frame has arrived there: the slot is ours from then on.
     fn arrived(&self, at: u32) -> Option<(u32, Header)> {
         let flags = self.status(at).load(Ordering::Acquire);
         // SAFETY: the place is ours until it is given back, and has a whole header.
@@ -245,7 +245,7 @@ impl PacketSocket {
         self.status(self.next).load(Ordering::Relaxed) & STATUS_USER != 0
     }
 
-    /// A place is the kernel's again.
+    /// Returns a slot to the kernel.
     fn give_back(&self, at: u32) {
         self.status(at).store(STATUS_KERNEL, Ordering::Release);
     }
@@ -255,7 +255,7 @@ impl PacketSocket {
         unsafe { AtomicU32::from_ptr(self.place(at).as_ptr().cast()) }
     }
 
-    /// Asks for the frame that is next, if it has arrived and may be read, and for where the one behind it would begin.
+    /// Prefetches the next frame, if it has arrived and may be read, and the memory where the one behind it would begin.
     fn ask_ahead(&self) {
         /// The kernel's headers, and those of the frame.
         const BEGINNING: usize = 3 * LINE;
@@ -268,7 +268,7 @@ impl PacketSocket {
         ask_for(self.shared(self.after(self.next), BEGINNING), BEGINNING);
     }
 
-    /// The beginning of a place, which the kernel may write to.
+    /// The beginning of a slot, which the kernel may write to.
     fn shared(&self, at: u32, bytes: usize) -> &[AtomicU8] {
         let bytes = bytes.min(self.layout.place_bytes as usize);
         // SAFETY: within the place, and either side may write to it at any time.
@@ -285,11 +285,11 @@ impl PacketSocket {
         unsafe { self.ring.add(offset) }
     }
 
-    /// Sends up to [`BATCH`](super::BATCH) frames in one call, each with what the kernel is to do to it; how many it took. Zero
-    /// when the interface, or a queue before it, has no room: this socket says when there is.
+    /// Sends up to [`BATCH`](super::BATCH) frames in one call, each with the offloads left to the kernel; returns how many
+    /// it took. Zero if the interface, or a queue in front of it, has no room: this socket becomes writable when there is.
     ///
     /// # Errors
-    /// The system's about the first frame.
+    /// The system's error about the first frame.
     pub(crate) fn send<'f>(
         &self,
         frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])> + Clone,
@@ -297,23 +297,23 @@ impl PacketSocket {
         self.plain.send(self.socket.as_fd(), frames)
     }
 
-    /// How many bytes it may hold unsent.
+    /// Limits the bytes that may be held unsent.
     pub(crate) fn hold_unsent(&mut self, bytes: u32) -> io::Result<()> {
         self.plain.close();
-        // The kernel doubles what it is told, for what it keeps beside each frame.
+        // The kernel doubles the given value, to allow for its bookkeeping.
         set(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &(bytes as libc::c_int))
     }
 
-    /// The index and the MTU of the interface that has this name now. The kernel answers without its lock of links, which may
-    /// be taken for long.
+    /// The index and the MTU of the interface that currently has this name. The kernel answers without its lock of links,
+    /// which may be taken for long.
     ///
     /// # Errors
-    /// The system's: ENODEV where there is none.
+    /// The system's error: ENODEV if there is none.
     pub(crate) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
         interface(self.socket.as_fd(), name)
     }
 
-    /// Frames that arrived and were not seen: the ring had no place, or they were cut.
+    /// Number of frames that arrived and were not received: the ring had no slot, or they were truncated.
     pub(crate) fn missed(&mut self) -> io::Result<u64> {
         let mut counts = [0u32; 2];
         let mut length = size_of_val(&counts) as libc::socklen_t;
@@ -322,7 +322,7 @@ impl PacketSocket {
             let to = counts.as_mut_ptr().cast();
             libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_PACKET, PACKET_STATISTICS, to, &raw mut length)
         })?;
-        // The kernel counts from zero after each question.
+        // The kernel resets its counter with each query.
         self.missed += u64::from(counts[1]);
         Ok(self.missed + self.cut)
     }

@@ -1,8 +1,8 @@
-//! Frames out of packet sockets, in batches.
+//! Sends frames through packet sockets, in batches.
 //!
-//! A socket that gives frames with a header of what the kernel is to do to them takes them with one as well. Most frames
-//! leave as they are. Those leave by a second socket, which knows no such header: a frame is one piece of memory there, and one
-//! that leaves alone needs no message around it, so that the kernel has less to read.
+//! A socket that delivers frames with an offload header expects one on frames to send as well. Most frames need no offload.
+//! Those leave through a second socket without such headers: a frame is one piece of memory there, and a single frame needs
+//! no message around it, so that the kernel has less to read.
 
 use std::{
     io,
@@ -16,44 +16,45 @@ use crate::wire::offload::Offload;
 
 const OFFLOAD: usize = Offload::BYTES;
 
-/// Frames of one system call at most.
+/// Maximum number of frames per system call.
 pub(crate) const BATCH: usize = 64;
 
-/// The header of a frame that leaves as it is.
+/// The header of a frame without offload.
 const AS_IT_IS: [u8; OFFLOAD] = [0; OFFLOAD];
 
-/// The second socket, if there is one.
+/// The second socket, if it is open.
 #[derive(Debug)]
 pub(super) struct Plain(Option<OwnedFd>);
 
 impl Plain {
-    /// Needs `CAP_NET_RAW`.
+    /// Opens the second socket. Needs `CAP_NET_RAW`.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn open() -> io::Result<Self> {
         packet_socket().map(|socket| Self(Some(socket)))
     }
 
-    /// Sends at an interface from now on; nothing arrives.
+    /// Sends at an interface from here on; receives nothing.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn bind(&self, interface: u32) -> io::Result<()> {
         const NO_PROTOCOL: u16 = 0;
         self.0.as_ref().map_or(Ok(()), |socket| bind(socket.as_raw_fd(), NO_PROTOCOL, interface))
     }
 
-    /// Leaves all to the first socket from now on, where what it holds unsent is to be all there is.
+    /// Leaves everything to the first socket, so that its limit on unsent bytes covers all frames.
     pub(super) fn close(&mut self) {
         self.0 = None;
     }
 
-    /// Sends up to [`BATCH`] frames in one call, each with what the kernel is to do to it, by the first socket or this one; how
-    /// many the kernel took. Zero when the interface, or a queue before it, has no room: the first socket says when there is.
+    /// Sends up to [`BATCH`] frames in one call, each with the offloads left to the kernel, through the first socket or
+    /// this one; returns how many the kernel took. Zero if the interface, or a queue in front of it, has no room: the first
+    /// socket becomes writable when there is.
     ///
     /// # Errors
-    /// The system's about the first frame.
+    /// The system's error about the first frame.
     pub(super) fn send<'f>(
         &self,
         first: BorrowedFd<'_>,
@@ -62,7 +63,7 @@ impl Plain {
         if let Some(plain) = &self.0 {
             let alike = frames.clone().take_while(|(offload, _)| **offload == AS_IT_IS);
             match send(plain.as_raw_fd(), alike, Pieces::Frame)? {
-                // There was none, or its socket is full, of which no one would hear when it is so no more.
+                // Nothing to send, or this socket is full: use the first, which the caller polls for room.
                 0 => {}
                 sent => return Ok(sent),
             }
@@ -71,7 +72,7 @@ impl Plain {
     }
 }
 
-/// What a message is made of.
+/// The parts of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pieces {
     HeaderAndFrame,
@@ -83,7 +84,7 @@ fn send<'f>(
     frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])>,
     pieces: Pieces,
 ) -> io::Result<usize> {
-    // Only what is used is written: all of it would be 6 kB for a single frame.
+    // Only the used part is initialised: all of it would be 6 kB for a single frame.
     let mut parts = [const { MaybeUninit::<[libc::iovec; 2]>::uninit() }; BATCH];
     let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
     let from = usize::from(pieces == Pieces::Frame);
@@ -115,13 +116,14 @@ fn send<'f>(
     if sent >= 0 {
         return Ok(sent as usize);
     }
+    // ENOBUFS is no lack of room: a queue, or a rule at egress, has dropped the first frame.
     match io::Error::last_os_error() {
-        wrong if matches!(wrong.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS)) => Ok(0),
+        wrong if wrong.raw_os_error() == Some(libc::EAGAIN) => Ok(0),
         wrong => Err(wrong),
     }
 }
 
-/// How many frames were sent by a call that sends one, and says how many bytes.
+/// Converts the result of a call that sends one frame, which is in bytes, to a number of frames.
 fn one(bytes: isize) -> libc::c_int {
     if bytes < 0 { -1 } else { 1 }
 }

@@ -1,4 +1,4 @@
-//! AF_XDP sockets: frames in and out through rings that the kernel and this process share, in copy mode.
+//! AF_XDP sockets: receive and send frames through rings shared between the kernel and this process, in copy mode.
 //!
 //! ```text
 //! memory      chunks of 2 or 4 KiB: those for receiving first, then those for sending
@@ -6,8 +6,8 @@
 //! sending     frames that are to leave             sent       chunks that it has sent
 //! ```
 //!
-//! A frame begins 256 bytes into its chunk when it was received, and at the chunk's beginning when it is sent. The kernel
-//! takes frames from `sending` only within [`XdpSocket::send`], whose system call copies them.
+//! A received frame begins 256 bytes into its chunk, a frame to send at the chunk's beginning. The kernel takes frames from
+//! `sending` only within [`XdpSocket::send`], whose system call copies them.
 //!
 //! | file | what |
 //! |---|---|
@@ -34,14 +34,14 @@ pub(crate) use abilities::Abilities;
 use memory::Mapping;
 use rings::Ring;
 
-/// Chunks for sending: some batches, since interfaces give them back later.
+/// Chunks for sending: several batches, since interfaces return them later.
 const SENDING: u32 = 8 * BATCH as u32;
 
 /// An AF_XDP socket on one interface.
 #[derive(Debug)]
 pub(crate) struct XdpSocket {
     socket: OwnedFd,
-    /// A packet socket at which nothing arrives: it has the interface take frames to any address.
+    /// A packet socket that receives nothing: makes the interface receive frames to any address.
     beside: OwnedFd,
     memory: Mapping,
     chunk_bytes: u32,
@@ -49,30 +49,30 @@ pub(crate) struct XdpSocket {
     received: Ring<libc::xdp_desc>,
     sending: Ring<libc::xdp_desc>,
     sent: Ring<u64>,
-    /// Chunks for sending that are not the kernel's, and whether each is: of some frames that it refuses for want of a carrier the
-    /// kernel gives the chunk back as sent, and says that it has not taken them.
+    /// Chunks for sending that are not the kernel's, and a flag for each: for some frames that it rejects for lack of a
+    /// carrier, the kernel returns the chunk as sent, and also reports that it has not taken them.
     free: Vec<u64>,
     is_free: Vec<bool>,
-    /// How many frames may be in the ring at once.
+    /// Maximum number of frames in the ring at once.
     batch: usize,
-    /// Chunks that were received and are in `fill`, which the kernel does not know yet.
+    /// Received chunks that are in `fill` but not published to the kernel yet.
     unreturned: u32,
-    /// Whether the last frame was read as a whole: then the next may be.
+    /// Whether the last frame was read as a whole: then the next may be, too.
     is_read: bool,
-    /// The kernel has just refused a frame: the next is tried alone.
+    /// The kernel has just rejected a frame: the next is tried alone.
     is_refusing: bool,
 }
 
 impl XdpSocket {
-    /// The socket itself, for the map that its program looks it up in.
+    /// The socket's descriptor, for the map in which its program looks it up.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// As of a packet socket.
+    /// Same as for a packet socket.
     ///
     /// # Errors
-    /// The system's: ENODEV where there is none.
+    /// The system's error: ENODEV if there is none.
     pub(crate) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
         interface(self.beside.as_fd(), name)
     }

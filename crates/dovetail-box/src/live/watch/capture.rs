@@ -1,4 +1,4 @@
-//! What leaves, as a capture that Wireshark reads.
+//! Captures sent frames in a file for Wireshark.
 //!
 //! ```text
 //! file     magic of nanoseconds, version 2.4, zone, accuracy, most bytes of a packet, Ethernet
@@ -15,7 +15,7 @@ use std::{
 
 use dovetail_sched::Nanos;
 
-use super::{Arrived, Watch};
+use super::{Arrived, Watch, create::create};
 use crate::{live::clock, node::Passage};
 
 const MAGIC: u32 = 0xa1b2_3c4d;
@@ -23,21 +23,21 @@ const VERSION: u32 = 4 << 16 | 2;
 const MOST_BYTES: u32 = 1 << 18;
 const ETHERNET: u32 = 1;
 
-/// A capture of the packets that left, each at the instant at which the link began with it.
+/// A capture of the packets sent, each timestamped with the start of its transmission on the link.
 pub struct Capture {
     file: BufWriter<File>,
-    /// When the box's clock was zero.
+    /// Wall-clock time at zero of the box's clock.
     epoch: Nanos,
     is_broken: bool,
 }
 
 impl Capture {
-    /// Begins a file.
+    /// Creates a file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path)?);
+        let mut file = BufWriter::new(create(path)?);
         write_words(&mut file, [MAGIC, VERSION, 0, 0, MOST_BYTES, ETHERNET])?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = Nanos((now.as_nanos() as u64).saturating_sub(clock::now().0));

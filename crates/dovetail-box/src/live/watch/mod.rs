@@ -1,6 +1,7 @@
-//! Who sees the packets that a box schedules: files to look at them later, and to run them again.
+//! Observers of the packets that a box schedules, and the files that they write, for later inspection and replay.
 
 mod capture;
+mod create;
 mod records;
 mod window;
 
@@ -11,15 +12,15 @@ pub use records::Records;
 
 use crate::node::Passage;
 
-/// Sees every packet, on the box's own thread: whatever it does takes time from packets.
+/// Observes every packet, on the box's own thread: its running time delays packets.
 pub trait Watch: Send {
-    /// A packet was offered to the policy. Numbers count from 0.
+    /// A packet was offered to the policy. Packets are numbered from 0.
     fn arrived(&mut self, packet: &Arrived<'_>);
 
-    /// It leaves, with these bytes.
+    /// The packet leaves, with these bytes.
     fn left(&mut self, number: u64, passage: &Passage, frame: &[u8]);
 
-    /// It will not leave: refused, evicted, or ended by its work.
+    /// The packet will not leave: it was refused, evicted, or dropped by its functions.
     fn dropped(&mut self, number: u64);
 }
 
@@ -40,16 +41,16 @@ impl Watch for Vec<Box<dyn Watch>> {
 /// A packet that was offered to the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived<'a> {
-    /// Counts packets, from 0.
+    /// Number of the packet, from 0.
     pub number: u64,
-    /// Its flow. The flow's id may be another's once this one has been silent for the timeout.
+    /// Its flow. The flow's id may be reused once this flow has been idle for the timeout.
     pub flow: FlowId,
     /// Its class.
     pub class: &'a str,
-    /// Bytes as it arrived.
+    /// Its length on arrival.
     pub bytes: u32,
-    /// When.
+    /// Arrival time.
     pub arrival: Nanos,
-    /// What it takes on the link at this length.
+    /// Transmission time on the link at this length.
     pub link: Nanos,
 }

@@ -1,4 +1,4 @@
-//! Every packet as a row, in the files that `dovetail compare` reads and writes.
+//! Writes a row per packet, in the files that `dovetail compare` reads and writes.
 
 use std::{
     collections::HashMap,
@@ -10,10 +10,10 @@ use std::{
 
 use dovetail_sched::Nanos;
 
-use super::{Arrived, Watch, window::Window};
+use super::{Arrived, Watch, create::create, window::Window};
 use crate::node::Passage;
 
-/// Two files in a folder: `workload.csv`, which the simulator can run again, and one named by the policy with what became
+/// Two files in a folder: `workload.csv`, which the simulator can replay, and one named after the policy, with the outcome
 /// of each packet here.
 ///
 /// ```text
@@ -21,8 +21,8 @@ use crate::node::Passage;
 /// drfq….csv      packet,flow,bytes,arrival_ns,cpu_start_ns,cpu_end_ns,link_start_ns,link_end_ns,outcome
 /// ```
 ///
-/// Instants count from the first packet's arrival. What a dropped packet would have cost on the CPU is not known: the
-/// workload has what the last one of its class took.
+/// Times are relative to the first packet's arrival. What a dropped packet would have cost on the CPU is not known: the
+/// workload contains the cost of the last one of its class.
 pub struct Records {
     workload: BufWriter<File>,
     records: BufWriter<File>,
@@ -43,17 +43,17 @@ struct Row {
 }
 
 impl Records {
-    /// Begins the files in a folder, which is made if it is not there.
+    /// Creates the files in a folder, which is created if it does not exist.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn begin(folder: &Path, policy: &str) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || ".-".contains(letter) { letter } else { '_' };
         let policy: String = policy.chars().map(plain).collect();
-        let mut workload = BufWriter::new(File::create(folder.join("workload.csv"))?);
+        let mut workload = BufWriter::new(create(&folder.join("workload.csv"))?);
         writeln!(workload, "arrival_ns,flow,bytes,cpu_ns,link_ns")?;
-        let mut records = BufWriter::new(File::create(folder.join(format!("{policy}.csv")))?);
+        let mut records = BufWriter::new(create(&folder.join(format!("{policy}.csv")))?);
         writeln!(records, "packet,flow,bytes,arrival_ns,cpu_start_ns,cpu_end_ns,link_start_ns,link_end_ns,outcome")?;
         let (window, usual) = (Window::default(), HashMap::new());
         Ok(Self { workload, records, window, usual, begin: None, written: 0, failed: None })
@@ -131,7 +131,7 @@ impl Watch for Records {
 }
 
 impl Drop for Records {
-    /// Packets whose fate is open count as dropped.
+    /// Packets whose outcome is open count as dropped.
     fn drop(&mut self) {
         while let Some(row) = self.window.pop_any() {
             self.write(&row);

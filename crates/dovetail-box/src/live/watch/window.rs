@@ -1,16 +1,17 @@
-//! Packets leave in another order than they arrived, and files have them in the order of arrival.
+//! Reorders packets: they leave in another order than they arrived, and files list them in order of arrival.
 
 use std::collections::VecDeque;
 
-/// The packets from the oldest whose fate is open on.
+/// The packets from the oldest one without an outcome on.
 #[derive(Debug)]
 pub(super) struct Window<T> {
     packets: VecDeque<(T, bool)>,
-    /// The number of the first of them.
+    /// The number of the first packet.
     first: u64,
 }
 
-/// The most packets that wait for the oldest one's fate: some seconds of a fast link. Beyond it, that one is given as it is.
+/// Maximum number of packets that wait for the oldest one's outcome: some seconds of a fast link. Beyond it, that packet is
+/// returned without an outcome.
 const MOST: usize = 1 << 20;
 
 impl<T> Default for Window<T> {
@@ -20,12 +21,12 @@ impl<T> Default for Window<T> {
 }
 
 impl<T> Window<T> {
-    /// A packet that follows the last one.
+    /// Adds the next packet.
     pub(super) fn push(&mut self, packet: T) {
         self.packets.push_back((packet, false));
     }
 
-    /// Settles a packet's fate.
+    /// Records a packet's outcome.
     pub(super) fn settle(&mut self, number: u64, settle: impl FnOnce(&mut T)) {
         let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some((packet, is_settled)) = at.and_then(|at| self.packets.get_mut(at)) {
@@ -34,13 +35,13 @@ impl<T> Window<T> {
         }
     }
 
-    /// The oldest packet, if its fate is settled.
+    /// The oldest packet, if its outcome is known.
     pub(super) fn pop(&mut self) -> Option<T> {
         let (_, is_settled) = self.packets.front()?;
         (*is_settled || self.packets.len() > MOST).then(|| self.pop_any()).flatten()
     }
 
-    /// The oldest packet, whatever its fate.
+    /// The oldest packet, whether or not its outcome is known.
     pub(super) fn pop_any(&mut self) -> Option<T> {
         let (packet, _) = self.packets.pop_front()?;
         self.first += 1;
@@ -62,7 +63,7 @@ mod tests {
         assert_eq!(window.pop(), None);
         window.settle(0, |_| ());
         assert_eq!([window.pop(), window.pop(), window.pop()], [Some('a'), Some('B'), None]);
-        // One that has gone, and one that never came.
+        // A packet that has left the window, and one that never entered it.
         window.settle(0, |packet| *packet = 'x');
         window.settle(9, |packet| *packet = 'x');
         assert_eq!([window.pop_any(), window.pop_any()], [Some('c'), None]);

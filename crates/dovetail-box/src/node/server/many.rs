@@ -1,9 +1,9 @@
-//! A node whose CPU is several workers: what it does where one worker's node does it otherwise.
+//! The parts of a node that differ if the CPU consists of several workers.
 //!
-//! The policy is told of one CPU that is as fast as all of them: of `n` workers, a packet that took one of them `t` took
-//! `t / n` of it. So the part of the CPU that a flow has, and which resource it needs most, are those of all workers.
+//! To the policy there is one CPU as fast as all of them: with `n` workers, a packet that took one of them `t` counts as `t
+//! / n`. So a flow's share of the CPU, and its dominant resource, are relative to all workers.
 //!
-//! A packet is told to have ended when the node hears of it, which may be after packets that were chosen later.
+//! The end of a packet is reported when the node learns of it, which may be after the end of packets that were chosen later.
 
 use dovetail_sched::{Nanos, Stage};
 
@@ -15,7 +15,7 @@ use crate::node::{
 };
 
 impl Node {
-    /// What is to happen at the workers next.
+    /// The next event at the workers.
     pub(super) fn next_of(&self, workers: &Workers) -> Option<(Nanos, Event)> {
         let end = workers.next_end().map(|(at, _)| (at, Event::WorkEnds));
         let choice = if !workers.may_choose() {
@@ -32,7 +32,7 @@ impl Node {
         }
     }
 
-    /// The policy chooses another packet, or the one that is kept goes to its worker.
+    /// Lets the policy choose another packet, or hands the kept one to its worker.
     pub(super) fn choose_for_workers(&mut self) -> Option<Action> {
         let kept = self.workers.as_mut()?.kept.take();
         if kept.is_some() {
@@ -58,7 +58,7 @@ impl Node {
         Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at, worker: worker as u16 }))
     }
 
-    /// The oldest work that this worker has not answered yet took it this long.
+    /// Reports the time of the oldest work that this worker has not answered yet.
     pub(super) fn worked_by_one_of_many(&mut self, worker: u16, took: Nanos, outcome: Outcome) {
         let (worker, link) = (usize::from(worker), self.link);
         let Some(workers) = &mut self.workers else { return };
@@ -69,7 +69,7 @@ impl Node {
         workers.answer(worker, took, outcome);
     }
 
-    /// The work on the first packet of a worker has ended.
+    /// The first packet of a worker has been processed.
     pub(super) fn work_of_worker_ends(&mut self) -> Option<Action> {
         let workers = self.workers.as_ref()?;
         let (_, worker) = workers.next_end()?;
@@ -79,7 +79,7 @@ impl Node {
         self.figures.cpu_busy += took;
         self.waits.cpu.served(packet.class, took);
         self.tell(&packet, CPU, Stage::Finished, Nanos(took.0 / count));
-        // Beyond its credit, a worker that was not heard of counts as having stood idle.
+        // In excess of its credit, a worker that was not heard from counts as idle.
         let free_at = packet.passage.cpu_end.max(self.credit_from);
         match outcome {
             Outcome::Drop => {
@@ -110,8 +110,8 @@ impl Node {
         }
     }
 
-    /// The link has taken a packet from the buffer, or stands idle with `None`: whom that makes room for. The packet to send
-    /// instead, if it came from a worker.
+    /// The link has taken a packet from the buffer, or is idle if `None`: unblocks the workers that this makes room for.
+    /// Returns the packet to send instead, if it came from a worker.
     pub(super) fn unblock(&mut self, next: Option<&Passing>) -> Option<Passing> {
         let mut is_link_free = next.is_none();
         let mut instead = None;
@@ -132,14 +132,15 @@ impl Node {
         instead
     }
 
-    /// A packet leaves its worker, which is free from `free_at` on; from the end of its work until then it was `meanwhile`.
+    /// A packet leaves its worker, which is free from `free_at` on; from the end of its processing until then the worker
+    /// was `meanwhile`.
     fn leaves(&mut self, worker: usize, packet: &Passing, free_at: Nanos, meanwhile: Cause) {
         let begun = self.workers.as_mut().and_then(|workers| workers.leave(worker, free_at));
         let Some(begun) = begun else {
             self.waits.cpu.becomes(worker, Cause::Late, self.at, Nanos::MAX);
             return;
         };
-        // Since it was handed out it has waited for this worker, which did what is before it.
+        // Since it was handed out it has waited for this worker, which processed the packets before it.
         let (from, until) = (begun.handed_out, begun.packet.passage.cpu_start);
         let ended = packet.passage.cpu_end.clamp(from, until);
         self.waits.cpu.owes(Cause::Class(packet.class), begun.packet.class, ended - from);

@@ -15,7 +15,7 @@ proptest! {
         prop_assert_eq!(frame, before, "nothing else has changed");
     }
 
-    /// Wherever it is said to be: all bytes from there on, one word after the other, and nothing outside of the frame.
+    /// For any start and offset: sums all bytes from there on, word by word, and writes nothing outside of the frame.
     #[test]
     fn sums_are_those_of_the_definition(frame in hostile(), start in 0u16..150, offset in 0u16..150) {
         let partial = Partial { start, offset };
@@ -95,7 +95,7 @@ fn sctp_gets_its_crc_and_tcp_does_not() {
     let mut padded = [&sctp[..], &[0; 9]].concat();
     complete(&mut padded, Partial { start: 34, offset: 8 }).unwrap();
     assert_eq!(padded[42..46], got);
-    // Cut in the middle of its checksum.
+    // Truncated in the middle of its checksum.
     let mut cut = vec![0; 44];
     cut[12..34].copy_from_slice(&sctp[12..34]);
     cut[16..18].copy_from_slice(&[0, 30]);

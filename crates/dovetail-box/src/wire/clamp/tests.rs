@@ -28,7 +28,7 @@ fn syn(v6: bool, tags: usize, flags: u8, options: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The MSS that another library reads.
+/// The MSS as read by another library.
 fn mss(frame: &[u8]) -> Option<u16> {
     let sliced = SlicedPacket::from_ethernet(frame).unwrap();
     let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { panic!("no TCP") };
@@ -43,7 +43,7 @@ proptest! {
     fn the_mss_of_a_syn_is_lowered_and_never_raised(
         (v6, is_answer) in any::<(bool, bool)>(),
         tags in 0usize..=2,
-        // Odd and even places: no-operations before the option.
+        // Odd and even offsets: no-operations before the option.
         before in 0usize..4,
         (offered, most) in any::<(u16, u16)>(),
         padding in 0usize..10,
@@ -60,7 +60,7 @@ proptest! {
             prop_assert_eq!(&frame, &before);
         }
         prop_assert_eq!(frame.iter().zip(&before).filter(|(one, other)| one != other).count() <= 4, true);
-        // A second time there is nothing left to do.
+        // A second call has nothing left to do.
         prop_assert!(!clamp_mss(&mut frame, most));
     }
 
@@ -71,7 +71,7 @@ proptest! {
         let at = right.len() - 24 + 16;
         let checksum = u16::from_be_bytes([right[at], right[at + 1]]);
         let mut wrong = right.clone();
-        // Differs by less than 0xffff, and so not by a second way to write zero.
+        // Differs by less than 0xffff, and so not merely by the other representation of zero.
         write(&mut wrong, at, &finish_sum(checksum, error).to_be_bytes());
         prop_assert!(clamp_mss(&mut right, 1460) && clamp_mss(&mut wrong, 1460));
         prop_assert_ne!(right, wrong);
@@ -83,12 +83,12 @@ proptest! {
         if !clamp_mss(&mut clamped, most) {
             prop_assert_eq!(clamped, frame);
         } else {
-            // Damaged into a SYN with such an option: same length, two words changed.
+            // Corrupted into a SYN with such an option: same length, two words changed.
             prop_assert_eq!(clamped.len(), frame.len());
         }
     }
 
-    /// Options of any bytes: never beyond the header, never more than lowered.
+    /// Any bytes as options: never reads beyond the header, never changes but lowers.
     #[test]
     fn any_options_are_walked(options in prop::collection::vec(prop_oneof![0u8..6, any::<u8>()], 40), v6 in any::<bool>(), most in any::<u16>()) {
         let mut frame = syn(v6, 0, 2, &options);
@@ -128,16 +128,16 @@ fn only_a_syn_is_changed() {
 #[test]
 fn malformed_options_are_left_alone() {
     for options in [
-        // Of another length than it has.
+        // A wrong length.
         [2, 3, 0x05, 0xb4, 0, 0, 0, 0],
         [2, 6, 0x05, 0xb4, 1, 1, 0, 0],
         [2, 0, 0x05, 0xb4, 0, 0, 0, 0],
         [2, 1, 0x05, 0xb4, 0, 0, 0, 0],
-        // Behind the end, behind one without length, behind one that is longer than the header.
+        // After the end, after an option without length, after one that is longer than the header.
         [0, 1, 1, 1, 2, 4, 0x05, 0xb4],
         [9, 0, 1, 1, 2, 4, 0x05, 0xb4],
         [9, 200, 1, 1, 2, 4, 0x05, 0xb4],
-        // Cut.
+        // Truncated.
         [1, 1, 1, 1, 1, 2, 4, 0x05],
         [1, 1, 1, 1, 1, 1, 1, 2],
     ] {
@@ -146,13 +146,13 @@ fn malformed_options_are_left_alone() {
         assert!(!clamp_mss(&mut frame, 100), "{options:?}");
         assert_eq!(frame, before);
     }
-    // What follows a frame's header is no option, even if it looks like one.
+    // What follows a frame's header is not an option, even if it looks like one.
     for options in [[1, 1, 1, 2], [1, 1, 2, 4], [1, 2, 4, 5]] {
         let mut frame = syn(false, 0, 2, &options);
         frame.extend([4, 0x05, 0xb4]);
         assert!(!clamp_mss(&mut frame, 100));
     }
-    // A header that says it is longer than the packet, without and with something behind that.
+    // A header that claims to be longer than the packet, without and with bytes after that.
     let mut frame = syn(false, 0, 2, &[2, 4, 0x05, 0xb4]);
     let at = frame.len() - 24 + 12;
     frame[at] = 0xf0;

@@ -18,7 +18,7 @@ proptest! {
     fn any_bytes_have_a_length(frame in hostile(), mtu in any::<u32>()) {
         prop_assert!(packet_bytes(&frame) <= frame.len());
         prop_assert_eq!(fits(&frame, mtu), packet_bytes(&frame) <= mtu as usize);
-        // What a socket takes also fits; of a frame that ends within its tag, that counts.
+        // What a socket accepts also fits; in a frame that ends within its tag, the tag counts.
         prop_assert!(!socket_takes(&frame, mtu) || fits(&frame, mtu.saturating_add(4)));
     }
 }
@@ -34,7 +34,7 @@ fn what_is_no_ip_fits_by_its_frame() {
     assert_eq!(packet_bytes(&[0; 13]), 0);
 }
 
-/// As Linux 6.18 answers `sendmsg` on a veth with an MTU of 1,500.
+/// Matches the results of `sendmsg` on Linux 6.18 for a veth with an MTU of 1,500.
 #[test]
 fn a_socket_takes_one_tag_beyond_the_mtu() {
     let frame = |types: &[u16], payload: usize| {

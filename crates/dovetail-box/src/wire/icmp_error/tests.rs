@@ -15,7 +15,7 @@ fn tell(frame: &[u8], message: Message) -> Result<Vec<u8>, Silent> {
     }
 }
 
-/// What the RFCs call it.
+/// The RFCs' names of the messages.
 fn v4(message: Message) -> Icmpv4Type {
     match message {
         Message::TooBig { mtu } => {
@@ -42,7 +42,7 @@ fn messages() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// What comes of it is the same whatever the sender is to be told.
+/// Whether an error is sent does not depend on the message.
 fn tell_all(frame: &[u8]) -> Result<(), Silent> {
     let all = [Message::TooBig { mtu: 1400 }, Message::HopLimit, Message::NoRoute];
     let [first, others @ ..] = all.map(|message| tell(frame, message).map(|_| ()));
@@ -51,7 +51,7 @@ fn tell_all(frame: &[u8]) -> Result<(), Silent> {
 }
 
 proptest! {
-    /// What another library reads of the answer is what the RFCs say, also of a packet that may be fragmented.
+    /// The error as read by another library matches the RFCs, also for a packet that may be fragmented.
     #[test]
     fn the_sender_is_told(long in long(), message in messages(), may_fragment: bool) {
         let mut frame = long.frame();
@@ -96,7 +96,7 @@ proptest! {
         if let Ok(told) = tell(&frame, message) {
             assert_checksums(&told);
             prop_assert!(told.len() <= 22 + 1280);
-            // The answer goes to one station and one host.
+            // The error is addressed to a single station and host.
             prop_assert_eq!(told[0] & 1, 0);
             prop_assert_eq!(tell(&told, message), Err(Silent::Error));
         }
@@ -186,7 +186,7 @@ fn fragments_of_ipv6_are_answered_once() {
         frame[54..62].copy_from_slice(&[17, 0, offset[0], offset[1], 0, 0, 0, 9]);
         assert_eq!(tell_all(&frame), wanted);
     }
-    // What the packet is cannot be seen behind so many headers: it may be an error.
+    // Behind this many headers the protocol is unknown: it may be an error.
     let mut frame = long_datagram(true).frame();
     frame[20] = 60;
     for at in (54..54 + 9 * 8).step_by(8) {

@@ -11,7 +11,7 @@ proptest! {
         prop_assert_eq!(left_out(&long.frame()), long.partial());
     }
 
-    /// Whatever is taken for left out: a right checksum stays as it is.
+    /// Whatever is taken for missing: a correct checksum does not change.
     #[test]
     fn a_checksum_that_is_right_stays(long in long()) {
         let long = Long { is_partial: true, ..long };
@@ -32,14 +32,14 @@ proptest! {
     }
 }
 
-/// A datagram whose right checksum has the value that says that it was left out.
+/// A datagram whose correct checksum has the value that indicates a missing one.
 #[test]
 fn one_that_is_right_by_chance_stays() {
     let mut frame = vec![2; 12];
     frame.extend([8, 0, 0x45, 0, 0, 30, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     frame.extend([0x11, 0x94, 0x11, 0x94, 0, 10, 0, 0, 0, 0]);
     let pseudo = naive_sum(&[&frame[26..34], &[0, 17, 0, 10]].concat());
-    // The payload is such that all of it sums to the complement of that.
+    // The payload is chosen so that everything sums to the complement of that.
     let rest = naive_sum(&[&frame[34..44], &pseudo.to_be_bytes()].concat());
     let payload = naive_sum(&[(!pseudo).to_be_bytes(), (!rest).to_be_bytes()].concat());
     frame[42..44].copy_from_slice(&payload.to_be_bytes());

@@ -16,7 +16,7 @@ fn v4(options: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A UDP datagram behind these extension headers, whose lengths and next headers are filled in; `options` behind both bytes.
+/// A UDP datagram behind these extension headers, whose lengths and next headers are filled in; `options` follow both bytes.
 fn v6(headers: &[(u8, &[u8])]) -> Vec<u8> {
     let mut frame = vec![0; 12];
     frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, headers.first().map_or(17, |first| first.0), 64]);
@@ -46,7 +46,7 @@ fn name_of(frame: &[u8]) -> Option<String> {
 fn packets_say_their_names() {
     let count = option(OPTION_V4, 2, b"count");
     assert_eq!(name_of(&v4(&count)).as_deref(), Some("count"));
-    // Behind others: a router alert, and nothing.
+    // After other options: a router alert, and a no-operation.
     let behind = [&[148, 4, 0, 0, NO_OPERATION], &*count].concat();
     assert_eq!(name_of(&v4(&behind)).as_deref(), Some("count"));
     assert_eq!(name_of(&v4(&[])), None);
@@ -54,7 +54,7 @@ fn packets_say_their_names() {
     for kind in [HOP_BY_HOP, DESTINATION] {
         assert_eq!(name_of(&v6(&[(kind, &count)])).as_deref(), Some("count"), "{kind}");
     }
-    // Behind a router alert and padding, in a second header.
+    // After a router alert and padding, in a second header.
     let alert = [5, 2, 0, 0];
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &alert), (DESTINATION, &count)])).as_deref(), Some("count"));
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &alert)])), None);
@@ -68,12 +68,12 @@ fn what_is_no_name_is_none() {
         assert_eq!(name_of(&v4(&option(OPTION_V4, 2, letters))), None, "{letters:?}");
         assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &option(OPTION_V6, 0, letters))])), None, "{letters:?}");
     }
-    // Lengths that are none, or that reach beyond the options.
+    // Invalid lengths, and lengths that reach beyond the options.
     for length in [0, 1, 7, 200] {
         assert_eq!(name_of(&v4(&[OPTION_V4, length, b'a', b'b'])), None, "{length}");
     }
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &[OPTION_V6, 200, b'a', b'b', 0, 0])])), None);
-    // More options than anyone needs.
+    // More options than are read.
     let mut many: Vec<u8> = [1, 0].repeat(MOST_OPTIONS);
     many.extend(option(OPTION_V6, 0, b"late"));
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &many)])), None);

@@ -1,7 +1,7 @@
 use super::{super::testing::any_offload, *};
 use proptest::prelude::*;
 
-/// The header as C lays it out.
+/// The header in C's layout.
 fn header(flags: u8, kind: u8, [header_bytes, payload_bytes, start, offset]: [u16; 4]) -> [u8; 10] {
     let words = [header_bytes, payload_bytes, start, offset].map(u16::to_ne_bytes).concat();
     [&[flags, kind][..], &words].concat().try_into().unwrap()
@@ -10,7 +10,7 @@ fn header(flags: u8, kind: u8, [header_bytes, payload_bytes, start, offset]: [u1
 #[test]
 fn a_header_says_what_it_says() {
     assert_eq!(Offload::parse(&[0; 10]), Ok(Offload::NONE));
-    // The kernel has checked the sum: nothing is left to do.
+    // The kernel has verified the sum: nothing is left to do.
     assert_eq!(Offload::parse(&header(2, 0, [0; 4])), Ok(Offload::NONE));
     let partial = Some(Partial { start: 34, offset: 16 });
     assert_eq!(Offload::parse(&header(1, 0, [0, 0, 34, 16])), Ok(Offload { partial, segmented: None }));
@@ -29,7 +29,7 @@ fn a_header_says_what_it_says() {
         assert_eq!(Offload::parse(&said), Ok(Offload { partial, segmented }));
         assert_eq!(Offload { partial, segmented }.bytes(), said, "the kernel is told what it has said");
     }
-    // Where both are set, it is a count.
+    // If both are set, it is a count.
     for (number, kind) in [(0x91, Kind::Tcp4), (0x94, Kind::Tcp6)] {
         let offload = Offload::parse(&header(1, number, [66, 1448, 34, 16])).unwrap();
         assert_eq!(offload.segmented.map(|split| (split.kind, split.cwr)), Some((kind, in_all)));

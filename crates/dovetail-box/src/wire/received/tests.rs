@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::wire::segments::MOST_SEGMENTS;
 
 proptest! {
-    /// The same as its parts one by one.
+    /// Equal to applying its parts one by one.
     #[test]
     fn it_is_a_copy_a_tag_a_checksum_or_segments(long in long(), control in any::<u16>(), is_tagged in any::<bool>(), is_long in any::<bool>()) {
         let tag = is_tagged.then_some(Tag { protocol: 0x8100, control });
@@ -35,7 +35,7 @@ proptest! {
         prop_assert_eq!((untouched, received.length(received.count())), (vec![1], None));
     }
 
-    /// What the kernel does not take back is split or refused even where other long frames stay whole.
+    /// A frame that the kernel does not accept back is split or refused even if other long frames stay whole.
     #[test]
     fn a_long_frame_in_a_tunnel_never_stays_whole(made in in_tunnel()) {
         let (frame, outside) = (made.frame(), made.long.frame());
@@ -46,7 +46,7 @@ proptest! {
         prop_assert_eq!(in_tunnel(&frame, Offload { segmented: None, ..made.offload() }), None, "a short one");
     }
 
-    /// What is not refused can be written.
+    /// Whatever is not refused can be written.
     #[test]
     fn any_bytes_are_received_or_refused(frame in hostile(), offload in any_offload(), is_tagged in any::<bool>()) {
         let tag = is_tagged.then_some(Tag { protocol: 0x88a8, control: 3 });

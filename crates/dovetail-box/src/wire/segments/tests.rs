@@ -45,8 +45,8 @@ fn common(long: &Long, mut headers: Vec<u8>) -> Vec<u8> {
 }
 
 proptest! {
-    /// Another library takes every segment apart: sound checksums, the fields that the table promises, all else as it was,
-    /// and the payloads in a row are the frame's.
+    /// Another library parses every segment: correct checksums, the fields that the table promises, everything else
+    /// unchanged, and the concatenated payloads equal the frame's.
     #[test]
     fn segments_are_the_frame_in_parts(long in long(), tag in prop::option::of(any::<u16>())) {
         let frame = long.frame();
@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// What lies behind the packet is in no segment.
+    /// Bytes after the packet are in no segment.
     #[test]
     fn padding_is_left_out(long in long(), padding in 1usize..20) {
         let frame = long.frame();
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes and whatever is said of them: refused, or as many and as long as promised.
+    /// Whatever the bytes and metadata: refused, or as many and as long as promised.
     #[test]
     fn any_bytes_are_split_or_refused(frame in hostile(), offload in any_offload(), tag in any::<bool>()) {
         let Some(segmented) = offload.segmented else { return Ok(()) };
@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// What the kernel makes of the same frames, byte by byte.
+/// Compares byte by byte with the kernel's segments of the same frames.
 #[test]
 fn linux_splits_alike() {
     let mut cases = 0;
@@ -162,7 +162,7 @@ fn linux_splits_alike() {
         let offload = Offload::parse(&header.try_into().unwrap()).unwrap();
         let frame = hex(of("frame").next().unwrap());
         let wanted: Vec<_> = of("segment").map(hex).collect();
-        // Which of two datagrams it is that is split only its checksum's place says.
+        // Which of two nested datagrams is split can be told only from the checksum's offset.
         let is_told = case.starts_with("udp4 in vxlan");
         for partial in [offload.partial, None].into_iter().filter(|partial| partial.is_some() || !is_told) {
             let segments = Segments::new(&frame, partial, offload.segmented.unwrap(), None).unwrap();
@@ -201,7 +201,7 @@ fn a_datagram_that_sums_to_zero_has_a_checksum() {
     for _ in 0..2 {
         let first = &split(&long, None)[0];
         assert_checksums(first);
-        // What is added is what lacked to zero.
+        // Adds the difference to zero.
         let (payload, checksum) = (&mut long.payload[..2], &first[40..42]);
         if payload[..] == [0, 0] {
             payload.copy_from_slice(checksum);
@@ -211,7 +211,7 @@ fn a_datagram_that_sums_to_zero_has_a_checksum() {
     }
 }
 
-/// The pseudo-header of a packet with a routing header names the last address, which only the sender's sum knows.
+/// The pseudo-header of a packet with a routing header contains the last address, which only the sender's sum reflects.
 #[test]
 fn the_sum_that_the_sender_left_is_the_one_that_counts() {
     let long = Long { v6: true, ..example() };
@@ -228,14 +228,14 @@ fn the_sum_that_the_sender_left_is_the_one_that_counts() {
     }
 }
 
-/// However little of a payload they carry, segments are no way to make one frame a hundred megabytes.
+/// However small their payload, segments cannot turn one frame into a hundred megabytes.
 #[test]
 fn headers_of_all_segments_are_bounded() {
     let long = Long { v6: true, ..example() };
     let mut frame = long.frame();
     let bytes = u16::from_be_bytes([frame[18], frame[19]]) + 2048;
     frame[18..20].copy_from_slice(&bytes.to_be_bytes());
-    // Options for the destination, all of them padding.
+    // Destination options, all of them padding.
     frame[20] = 60;
     frame.splice(54..54, [6, 255].into_iter().chain([0; 2046]));
     let count = |payload_bytes| {
@@ -267,7 +267,7 @@ fn what_contradicts_itself_is_refused() {
     assert_eq!(with(&|frame, _, _| frame[21] = 1), headers, "a later fragment");
     assert_eq!(with(&|frame, _, _| frame.truncate(2000)), headers, "cut");
     assert_eq!(with(&|frame, _, _| frame[12] = 0x99), headers, "no IP");
-    // As of a tunnel, which it is not in.
+    // Metadata for a tunnel, which it is not in.
     assert_eq!(with(&|_, partial, _| *partial = Some(Partial { start: 84, offset: 16 })), headers);
     assert_eq!(with(&|_, partial, _| *partial = Some(Partial { start: 34, offset: 6 })), headers);
     assert_eq!(with(&|_, _, split| split.payload_bytes = 0), Err(Refused::Segments));
@@ -350,7 +350,7 @@ fn what_contradicts_itself_in_a_tunnel_is_refused() {
     assert_eq!(with(&behind_options, &|frame, _, _| end(frame)), headers, "it ends within what is before UDP");
 }
 
-/// Of a tunnel in a tunnel the outer is stepped into, and what is there is no stream.
+/// If tunnels are nested, only the outer one is entered, and its content is not a stream.
 #[test]
 fn two_tunnels_are_refused() {
     let made = example_in(Around::Nothing);

@@ -21,7 +21,7 @@ proptest! {
         let Some(LinkExtSlice::Vlan(outer)) = sliced.link_exts.first() else { panic!("no tag") };
         prop_assert_eq!(outer.vlan_identifier().value(), vlan);
         prop_assert_eq!(u16::from(outer.priority_code_point().value()), priority);
-        // An inner tag stays where it was, and so does everything behind.
+        // An inner tag stays in place, and so does everything after it.
         prop_assert_eq!(sliced.link_exts.len(), 1 + usize::from(packet.vlan));
         prop_assert_eq!(&tagged[..12], &frame[..12]);
         prop_assert_eq!(&tagged[16..], &frame[12..]);

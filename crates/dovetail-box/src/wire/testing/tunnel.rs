@@ -1,18 +1,18 @@
-//! Long frames in tunnels for tests, with every header of the tunnel written byte by byte, and what is true of their segments.
+//! Long frames in tunnels for tests, with every header of the tunnel written byte by byte, and assertions about their segments.
 
 use proptest::prelude::*;
 
 use super::{Long, long, naive_sum};
 use crate::wire::offload::{Offload, Partial};
 
-/// What is around the packet, beside IP.
+/// The tunnel headers, besides IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
     Nothing,
-    /// With a checksum, with a key, and around a frame.
+    /// With a checksum, with a key, and carrying a frame.
     Gre(bool, bool, bool),
     Vxlan,
-    /// Around a frame, and with so many words of options.
+    /// Carrying a frame, and with this many words of options.
     Geneve(bool, usize),
 }
 
@@ -38,12 +38,12 @@ impl InTunnel {
         matches!(self.around, Around::Vxlan | Around::Geneve(..))
     }
 
-    /// Bytes of the inner packet's own link header, which are not in the tunnel where that carries packets.
+    /// Length of the inner packet's own link header, which is missing if the tunnel carries packets.
     pub(crate) fn left_out(&self) -> usize {
         if self.is_around_a_frame() { 0 } else { 14 + 4 * self.long.tags.len() }
     }
 
-    /// Where the outer IP header begins.
+    /// Offset of the outer IP header.
     fn outer(&self) -> usize {
         14 + if self.outer_tag { 4 } else { 0 }
     }
@@ -52,12 +52,12 @@ impl InTunnel {
         if self.outer_v6 { 40 + 8 * self.outer_options } else { 20 + 4 * self.outer_options }
     }
 
-    /// Bytes in front of what is in the tunnel.
+    /// Bytes before the tunnel's content.
     pub(crate) fn outer_bytes(&self) -> usize {
         self.outer() + self.outer_header_bytes() + self.between(0).len()
     }
 
-    /// The headers between outer IP and what is inside, which has this many bytes; checksums are nonsense.
+    /// The headers between the outer IP header and the content, which has this many bytes; checksums are nonsense.
     fn between(&self, bytes: usize) -> Vec<u8> {
         let inner_type: [u8; 2] = match (self.is_around_a_frame(), self.long.v6) {
             (true, _) => [0x65, 0x58],
@@ -136,7 +136,7 @@ impl InTunnel {
         Offload { partial: self.partial(), segmented: Some(self.long.segmented()) }
     }
 
-    /// The outer headers of a segment are those of the frame, but for what is the segment's own, which is right.
+    /// The outer headers of a segment are those of the frame, except for segment-specific fields, which are correct.
     pub(crate) fn assert_outer(&self, frame: &[u8], segment: &[u8], index: usize) {
         let (at, body) = (self.outer(), self.outer() + self.outer_header_bytes());
         let word = |at: usize| u16::from_be_bytes([segment[at], segment[at + 1]]);
@@ -192,7 +192,7 @@ pub(crate) fn in_tunnel() -> impl Strategy<Value = InTunnel> {
             long.payload.truncate(64_000);
             let mut made =
                 InTunnel { long, around, outer_v6, udp_has_checksum, outer_options, outer_tag, outer_identification };
-            // Only what is summed says of datagrams within datagrams which ones they are.
+            // Which of two nested datagrams is split can be told only from a partial checksum.
             made.long.is_partial |= made.long.udp && made.is_in_udp();
             made
         },

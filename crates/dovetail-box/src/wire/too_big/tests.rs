@@ -14,7 +14,7 @@ fn ask(frame: &[u8], mtu: u32) -> Result<Vec<u8>, Silent> {
 }
 
 proptest! {
-    /// What another library reads of the answer is what the RFCs say.
+    /// The error as read by another library matches the RFCs.
     #[test]
     fn the_sender_is_told(long in long(), mtu in 68u32..9000) {
         let frame = long.frame();
@@ -57,7 +57,7 @@ proptest! {
             other => panic!("{other:?}"),
         };
         prop_assert!(packet.starts_with(&quote));
-        // Ports at least; errors answer no errors.
+        // Ports at least; errors are not answered by errors.
         prop_assert!(quote.len() >= packet.len().min(28));
         prop_assert_eq!(ask(&told, 70), Err(if long.v6 { Silent::Narrow } else { Silent::Error }));
     }

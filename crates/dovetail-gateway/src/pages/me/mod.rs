@@ -5,7 +5,7 @@
 mod language;
 mod texts;
 
-use std::fmt::Write as _;
+use std::{collections::HashSet, fmt::Write as _};
 
 use dovetail_admin::page;
 use dovetail_sched::Nanos;
@@ -109,11 +109,15 @@ fn share(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
     let weight = |class: u32| classes.get(class as usize).map_or(1.0, |class| class.weight.as_f64());
     let class = visit.account.class().0;
     let own = weight(class);
-    // A user with requests in several classes counts once in each.
-    let others = view.users.iter().filter(|user| user.live > 0 && !is_same(&user.who, visit.who));
-    let (count, sum) = others.fold((1, own), |(count, sum), user| (count + 1, sum + weight(user.class.0)));
+    let live = || view.users.iter().filter(|user| user.live > 0);
+    // Requests to hosts with a class of their own have a share beside the user's others.
+    let apart = live().filter(|user| matches!(user.who, Who::Towards(..)) && is_of(&user.who, visit.who));
+    let part = apart.fold(own, |part, user| part + weight(user.class.0));
+    let others = || live().filter(|user| !is_of(&user.who, visit.who));
+    let sum = others().fold(part, |sum, user| sum + weight(user.class.0));
+    let count = 1 + others().map(|user| user.who.user()).collect::<HashSet<_>>().len();
     let all = capacity(&view, visit.config.downlink.goodput_bytes_per_s());
-    let (rate, percent) = (texts.rate(all * own / sum), format!("{:.0}", own / sum * 100.0));
+    let (rate, percent) = (texts.rate(all * part / sum), format!("{:.0}", part / sum * 100.0));
     let users = count.to_string();
     let values = [("users", &*users), ("percent", &*percent), ("rate", &*rate)];
     let text = filled(if count == 1 { texts.alone } else { texts.together }, &values);
@@ -160,7 +164,7 @@ fn quotas(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
 fn waiting(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
     let _ = writeln!(body, "<h2>{}</h2>", escaped(texts.waiting));
     let view = visit.seen.view();
-    let mut own: Vec<_> = view.live.iter().filter(|live| is_same(&live.who, visit.who)).collect();
+    let mut own: Vec<_> = view.live.iter().filter(|live| is_of(&live.who, visit.who)).collect();
     if own.is_empty() {
         let _ = writeln!(body, "<p>{}</p>", escaped(texts.nothing));
         return;
@@ -215,7 +219,7 @@ fn took(texts: &Texts, live: &LiveView<Who>) -> Vec<String> {
     took
 }
 
-/// Whether both are the same user.
-fn is_same(one: &Who, other: &Who) -> bool {
-    one == other
+/// Whether it is this user, whatever the hosts of the requests.
+fn is_of(who: &Who, user: &Who) -> bool {
+    who.user() == user
 }

@@ -1,8 +1,8 @@
-//! Amounts that add up as they do on paper.
+//! Exact decimal amounts.
 //!
-//! In binary floating point three times 0.1 is more than 0.3, and whether a third flow fits would depend on it. An
-//! [`Amount`] is a whole number of billionths, up to 10^27 of them: every decimal with nine places is exact, and so are
-//! sums, differences and the comparison with a limit. A billionth of a second is the nanosecond of all other times here.
+//! In binary floating point three times 0.1 is more than 0.3, and whether a third flow fits would depend on it. An [`Amount`]
+//! is a whole number of billionths, up to 10^27 of them: every decimal with nine places is exact, and so are sums, differences
+//! and the comparison with a limit. A billionth of a second is a nanosecond, the unit of all other times in this crate.
 
 use core::fmt;
 
@@ -12,59 +12,58 @@ const BILLION: u128 = 1_000_000_000;
 /// The largest amount, in units.
 const LARGEST: f64 = 1e18;
 
-/// A number of units of a resource, or of units a second: 0 to 10^18, in steps of 10^-9.
+/// An amount of a resource, or a rate in units per second: 0 to 10^18, in steps of 10^-9.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Amount {
     billionths: u128,
 }
 
 impl Amount {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self { billionths: 0 };
     /// One unit.
     pub const ONE: Self = Self { billionths: BILLION };
 
-    /// The nearest whole number of billionths to `units`.
+    /// Rounds `units` to the nearest billionth.
     ///
-    /// # Errors
-    /// [`AmountError::Range`] for what is no number from 0 to 10^18, [`AmountError::TooSmall`] for what would be rounded
-    /// to nothing without being nothing.
+    /// # Errors [`AmountError::Range`] unless `units` is a number from 0 to 10^18, [`AmountError::TooSmall`] if a positive
+    /// number would be rounded to 0.
     pub fn new(units: f64) -> Result<Self, AmountError> {
         if !(0.0..=LARGEST).contains(&units) {
             return Err(AmountError::Range);
         }
-        // The whole part apart: both it and what is left of it are exact.
+        // The whole part is split off first: both parts are exact.
         let whole = units as u64;
         let rest = (units - whole as f64) * BILLION as f64;
         let billionths = u128::from(whole) * BILLION + u128::from((rest + 0.5) as u64);
         if billionths == 0 && units > 0.0 { Err(AmountError::TooSmall) } else { Ok(Self { billionths }) }
     }
 
-    /// In billionths of a unit.
+    /// The amount in billionths of a unit.
     #[must_use]
     pub const fn billionths(self) -> u128 {
         self.billionths
     }
 
-    /// In units; exact to 53 bits.
+    /// The amount in units; exact to 53 bits.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.billionths as f64 / BILLION as f64
     }
 
-    /// The sum.
+    /// The saturating sum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { billionths: self.billionths.saturating_add(other.billionths) }
     }
 
-    /// The difference; nothing if `other` is more.
+    /// The difference; zero if `other` is more.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self { billionths: self.billionths.saturating_sub(other.billionths) }
     }
 
-    /// The part `part`, which is at most 1, rounded down.
+    /// The fraction `part`, at most 1, of this amount, rounded down.
     pub(super) const fn part(self, part: Self) -> Self {
         Self { billionths: self.billionths * part.billionths / BILLION }
     }
@@ -74,7 +73,7 @@ impl Amount {
         Some(Self { billionths: self.billionths.checked_div(count.into())? })
     }
 
-    /// How long this amount takes at `per_s` units a second, rounded up; the end of time where that is never.
+    /// The time that this amount takes at `per_s` units a second, rounded up; [`Nanos::MAX`] at a rate of 0.
     #[must_use]
     pub fn time_at(self, per_s: Self) -> Nanos {
         if self == Self::ZERO {
@@ -87,7 +86,7 @@ impl Amount {
     }
 }
 
-/// In units, as a decimal without needless zeros.
+/// In units, as a decimal without trailing zeros.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, mut rest) = (self.billionths / BILLION, self.billionths % BILLION);
@@ -109,14 +108,14 @@ impl fmt::Debug for Amount {
     }
 }
 
-/// Why a number is no amount.
+/// Why a number is not an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountError {
     /// Negative, infinite, not a number, or over 10^18.
     Range,
-    /// Over nothing, and under half a billionth.
+    /// Positive, but less than half a billionth.
     TooSmall,
-    /// This many resources, where there may be 1 to [`MAX_RESOURCES`].
+    /// The wrong number of resources: not 1 to [`MAX_RESOURCES`].
     Resources(usize),
 }
 

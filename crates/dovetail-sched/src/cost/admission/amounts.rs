@@ -1,11 +1,11 @@
-//! An amount of each resource: rates, or the cost of a packet.
+//! One amount per resource: rates, or the cost of a packet.
 
 use core::{fmt, ops::Index};
 
 use super::amount::{Amount, AmountError};
 use crate::MAX_RESOURCES;
 
-/// One amount a resource, for 1 to [`MAX_RESOURCES`].
+/// One amount for each of 1 to [`MAX_RESOURCES`] resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Amounts {
     len: usize,
@@ -13,10 +13,10 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// `units[j]` of resource `j`.
+    /// Takes `units[j]` for resource `j`.
     ///
     /// # Errors
-    /// As [`Amount::new`], and [`AmountError::Resources`] for none or too many.
+    /// Same as for [`Amount::new`], and [`AmountError::Resources`] for none or too many.
     pub fn new(units: &[f64]) -> Result<Self, AmountError> {
         let mut amounts = Self::zero(units.len())?;
         for (amount, &units) in amounts.of.iter_mut().zip(units) {
@@ -25,7 +25,7 @@ impl Amounts {
         Ok(amounts)
     }
 
-    /// `amounts[j]` of resource `j`.
+    /// Takes `amounts[j]` for resource `j`.
     ///
     /// # Errors
     /// [`AmountError::Resources`] for none or too many.
@@ -43,24 +43,24 @@ impl Amounts {
         }
     }
 
-    /// Nothing of as many resources.
+    /// Zero for the same number of resources.
     pub(super) const fn nothing(&self) -> Self {
         Self { len: self.len, of: [Amount::ZERO; MAX_RESOURCES] }
     }
 
-    /// As a slice, in order of resource.
+    /// The amounts in order of resource.
     #[must_use]
     pub fn as_slice(&self) -> &[Amount] {
         &self.of[..self.len]
     }
 
-    /// How many resources it speaks of.
+    /// The number of resources.
     #[must_use]
     pub const fn resources(&self) -> usize {
         self.len
     }
 
-    /// Resource by resource.
+    /// Combines two amounts resource by resource.
     pub(super) fn join(&self, other: &Self, join: impl Fn(Amount, Amount) -> Amount) -> Self {
         let mut joined = *self;
         for (amount, &other) in joined.of[..self.len].iter_mut().zip(&other.of) {

@@ -29,13 +29,13 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Of a node without flows, going by eq. 14.
+    /// Creates admission control for a node without flows; rule 2 uses eq. 14.
     #[must_use]
     pub fn new(node: Node) -> Self {
         Self::going_by(node, Bound::default())
     }
 
-    /// Of a node without flows, going by this formula.
+    /// Creates admission control for a node without flows; rule 2 uses the given formula.
     #[must_use]
     pub fn going_by(node: Node, by: Bound) -> Self {
         let always = Block::of(&node.best_effort().packets, node.capacity_per_s());
@@ -57,28 +57,28 @@ impl Admission {
         &self.node
     }
 
-    /// The formula of rule 2.
+    /// The formula that rule 2 uses.
     #[must_use]
     pub const fn by(&self) -> Bound {
         self.by
     }
 
-    /// How many reserved flows are in.
+    /// The number of admitted flows with a reservation.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// How many best-effort flows are in.
+    /// The number of admitted best-effort flows.
     #[must_use]
     pub const fn best_effort_flows(&self) -> u32 {
         self.best_effort_flows
     }
 
-    /// Lets a flow in, by rules 1 and 2. O(m log n).
+    /// Admits a flow with a reservation, by rules 1 and 2. O(m log n).
     ///
     /// # Errors
-    /// [`Refusal`], and nothing has changed.
+    /// [`Refusal`]; nothing has changed then.
     pub fn admit(&mut self, asked: &Reservation) -> Result<Admitted, Refusal> {
         let ahead = Block::ahead(&self.node, asked).map_err(Refusal::Resources)?;
         self.rates(asked.rate_per_s())?;
@@ -115,10 +115,10 @@ impl Admission {
         Ok(Admitted { flow: handle, exhausts, breaks })
     }
 
-    /// Takes a flow out; what it had reserved is free again. O(m log n).
+    /// Removes a flow and frees its reservation. O(m log n).
     ///
     /// # Errors
-    /// [`UnknownFlow`] if it is not in.
+    /// [`UnknownFlow`] if it is not admitted.
     pub fn release(&mut self, flow: FlowHandle) -> Result<(), UnknownFlow> {
         let gone = self.flows.remove(&flow).ok_or(UnknownFlow)?;
         self.reserved_per_s = self.reserved_per_s.join(&gone.rate_per_s, Amount::minus);
@@ -129,23 +129,24 @@ impl Admission {
         Ok(())
     }
 
-    /// The delay bound of a flow among those that are in now, by either formula; `None` if it is not in.
+    /// The delay bound of an admitted flow among those admitted now, by either formula; `None` if it is not admitted.
     #[must_use]
     pub fn delay(&self, flow: FlowHandle, by: Bound) -> Option<Nanos> {
         Some(self.flows.get(&flow)?.own(by) + self.costliest.block().term(by))
     }
 
-    /// The delay bound that a flow would have if it were let in now; `None` if it is for another node.
+    /// The delay bound that a flow would have if it were admitted now; `None` if the reservation is for another number of
+    /// resources.
     #[must_use]
     pub fn delay_if_admitted(&self, asked: &Reservation, by: Bound) -> Option<Nanos> {
         let ahead = Block::ahead(&self.node, asked).ok()?;
         Some(by.own(asked) + self.costliest.block().max(&ahead).term(by))
     }
 
-    /// Lets a best-effort flow in, by rule 3.
+    /// Admits a best-effort flow, by rule 3.
     ///
     /// # Errors
-    /// [`Refusal::BestEffortFlows`] when their number is at the limit.
+    /// [`Refusal::BestEffortFlows`] if their number is at the limit.
     pub fn admit_best_effort(&mut self) -> Result<(), Refusal> {
         let most = self.node.best_effort().most_flows;
         if self.best_effort_flows >= most {
@@ -155,19 +156,19 @@ impl Admission {
         Ok(())
     }
 
-    /// Takes a best-effort flow out.
+    /// Removes a best-effort flow.
     ///
     /// # Errors
-    /// [`UnknownFlow`] if none is in.
+    /// [`UnknownFlow`] if there is none.
     pub fn release_best_effort(&mut self) -> Result<(), UnknownFlow> {
         self.best_effort_flows = self.best_effort_flows.checked_sub(1).ok_or(UnknownFlow)?;
         Ok(())
     }
 
-    /// Whether a best-effort flow whose queue holds `waiting` packets may add one, by rule 4.
+    /// Decides by rule 4 whether a best-effort flow with `waiting` queued packets may queue another.
     ///
     /// # Errors
-    /// [`Refusal::Queue`] when the queue is as long as it may be.
+    /// [`Refusal::Queue`] if the queue is at its limit.
     pub fn admit_packet(&self, waiting: u32) -> Result<(), Refusal> {
         let most = self.node.best_effort().queue_packets;
         if waiting < most { Ok(()) } else { Err(Refusal::Queue { waiting, most }) }
@@ -179,20 +180,20 @@ impl Admission {
         &self.reserved_per_s
     }
 
-    /// What the reserved flows leave of the target of each resource, in units a second.
+    /// The part of each resource's target that is not reserved, in units per second.
     #[must_use]
     pub fn left(&self) -> Amounts {
         self.node.reservable_per_s().join(&self.reserved_per_s, Amount::minus)
     }
 
-    /// Eqs. 3 and 4: what each best-effort flow may take of a resource, in units a second, rounded down to a billionth.
+    /// Eqs. 3 and 4: the share of a resource for each best-effort flow, in units per second, rounded down to a billionth.
     /// `None` while there is no best-effort flow, and for a resource that the node does not have.
     #[must_use]
     pub fn best_effort_share(&self, resource: usize) -> Option<Amount> {
         self.left().as_slice().get(resource)?.split(self.best_effort_flows)
     }
 
-    /// Rule 1: the first resource of which too much is asked.
+    /// Rule 1; the error names the first resource of which too much is requested.
     fn rates(&self, asked: &Amounts) -> Result<(), Refusal> {
         for (resource, (&requested_per_s, &left_per_s)) in
             asked.as_slice().iter().zip(self.left().as_slice()).enumerate()
@@ -204,7 +205,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Whether a packet ahead that takes so long breaks the bound of the flow with this slack.
+    /// Checks whether a packet ahead that takes `term` breaks the bound of the flow with the least slack.
     fn broken(&self, least: Option<(Nanos, FlowHandle)>, term: Nanos) -> Option<Broken> {
         let (_, handle) = least.filter(|&(slack, _)| term > slack)?;
         let flow = self.flows.get(&handle)?;

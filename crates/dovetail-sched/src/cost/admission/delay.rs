@@ -1,9 +1,9 @@
 //! The delay bound of a flow, by two formulas.
 //!
-//! Each is a term of the flow's own, at the rates that it reserved, plus a term for the packet of any flow that is
-//! ahead and cannot be split, at the node's full rates. The second is the same for all flows, so admission control
-//! keeps only its maximum, which is what this file's types are for; [`separate`] and [`composite`] are the plain
-//! formulas. The [module above](super) says when they hold.
+//! Each is the flow's own term, at its reserved rates, plus the time that a packet of any flow ahead, which cannot be split,
+//! takes at the node's full rates. The second term is the same for all flows, so admission control keeps only its maximum, in
+//! the types of this file; [`separate`] and [`composite`] are the plain formulas. The [parent module](super) says when they
+//! hold.
 
 use core::{error::Error, fmt, str::FromStr};
 
@@ -13,7 +13,7 @@ use crate::{MAX_RESOURCES, Nanos};
 /// The formula that admission control uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Bound {
-    /// Eq. 14: one scheduler for all resources. What the paper admits by, but no bound for all traffic.
+    /// Eq. 14: one scheduler for all resources. The paper's admission criterion, but not a bound for all traffic.
     #[default]
     Composite,
     /// Eq. 13: a fair queueing scheduler for each resource.
@@ -21,7 +21,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The number of its equation in the paper.
+    /// The number of the equation in the paper.
     #[must_use]
     pub const fn equation(self) -> u8 {
         match self {
@@ -30,7 +30,7 @@ impl Bound {
         }
     }
 
-    /// A flow's own term.
+    /// The flow's own term.
     pub(super) fn own(self, flow: &Reservation) -> Nanos {
         Block::of(flow.packets(), flow.rate_per_s()).term(self)
     }
@@ -56,7 +56,7 @@ impl FromStr for Bound {
     }
 }
 
-/// A name that is neither formula's.
+/// A name that belongs to neither formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownBound;
 
@@ -68,12 +68,12 @@ impl fmt::Display for UnknownBound {
 
 impl Error for UnknownBound {}
 
-/// Eq. 13: the delay of `flow` among `others` where each resource has a fair queueing scheduler of its own. Whether
-/// `others` lists the flow itself makes no difference. Each quotient is rounded up to a whole nanosecond; sums saturate.
-/// O(m) for each kind of packet of each flow.
+/// Eq. 13: the delay of `flow` among `others` when each resource has its own fair queueing scheduler. It makes no difference
+/// whether `others` includes the flow itself. Each quotient is rounded up to a whole nanosecond; sums saturate. O(m) for each
+/// kind of packet of each flow.
 ///
 /// # Errors
-/// [`Mismatch`] when a flow speaks of another number of resources than the node has.
+/// [`Mismatch`] if a flow has another number of resources than the node.
 pub fn separate<'a>(
     node: &Node,
     flow: &Reservation,
@@ -82,11 +82,11 @@ pub fn separate<'a>(
     bound(Bound::Separate, node, flow, others)
 }
 
-/// Eq. 14: the delay of `flow` among `others` where one scheduler orders packets for all resources. Some traffic waits longer. As
-/// [`separate`] otherwise.
+/// Eq. 14: the delay of `flow` among `others` when one scheduler orders packets for all resources. Not a bound: under some
+/// traffic packets wait longer. Otherwise the same as [`separate`].
 ///
 /// # Errors
-/// [`Mismatch`] when a flow speaks of another number of resources than the node has.
+/// [`Mismatch`] if a flow has another number of resources than the node.
 pub fn composite<'a>(
     node: &Node,
     flow: &Reservation,
@@ -109,7 +109,7 @@ fn bound<'a>(
     Ok(by.own(flow) + ahead.term(by))
 }
 
-/// How long the costliest of some packets occupy resources at some rates: each resource on its own, and all in turn.
+/// How long the costliest of a set of packets occupy the resources at given rates: each resource separately, and all in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Block {
     /// max_k P_kj / r_j, for each resource.
@@ -119,7 +119,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Of these packets at these rates.
+    /// For these packets at these rates.
     pub(super) fn of(packets: &[Amounts], per_s: &Amounts) -> Self {
         let mut block = Self::default();
         for packet in packets {
@@ -134,7 +134,7 @@ impl Block {
         block
     }
 
-    /// Of a flow's packets at the node's full rates: what others may have to wait for.
+    /// For a flow's packets at the node's full rates: the time that other flows may have to wait for.
     pub(super) fn ahead(node: &Node, flow: &Reservation) -> Result<Self, Mismatch> {
         let (given, there) = (flow.rate_per_s().resources(), node.resources().len());
         if given == there {
@@ -153,7 +153,7 @@ impl Block {
         most
     }
 
-    /// As it enters a formula.
+    /// The term of formula `by`.
     pub(super) fn term(&self, by: Bound) -> Nanos {
         match by {
             Bound::Composite => self.whole,

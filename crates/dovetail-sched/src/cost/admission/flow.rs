@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{MAX_RESOURCES, Nanos};
 
-/// What is remembered of an admitted flow.
+/// The state kept for an admitted flow.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
     pub(super) rate_per_s: Amounts,
@@ -22,7 +22,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Its own term.
+    /// The flow's own term.
     pub(super) fn own(&self, by: Bound) -> Nanos {
         match by {
             Bound::Composite => self.own_composite,
@@ -30,25 +30,25 @@ impl Flow {
         }
     }
 
-    /// How long a packet ahead of it may take. Its own term is within its limit once it is admitted.
+    /// The longest time that a packet ahead of it may take. Once the flow is admitted, its own term is within its limit.
     pub(super) fn slack(&self, by: Bound) -> Option<Nanos> {
         self.most_delay.map(|most| most - self.own(by))
     }
 }
 
-/// An admitted flow, with consequences for others.
+/// An admitted flow, and the consequences for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admitted {
     /// The flow, for [`Admission::release`](super::Admission::release).
     pub flow: FlowHandle,
-    /// The resources of which it takes the last, so that best-effort flows get nothing; by index.
+    /// Resources, by index, that this flow reserves completely, so that best-effort flows get nothing.
     pub exhausts: [bool; MAX_RESOURCES],
-    /// A flow of another priority level whose delay bound is broken because this one is admitted: the one whose
-    /// bound is exceeded most. Rule 2 considers only the new flow's own level.
+    /// A flow of another priority level whose delay bound this admission breaks: the one whose bound is exceeded most. Rule 2
+    /// considers only the new flow's own level.
     pub breaks: Option<Broken>,
 }
 
-/// A flow that is not in: released before, or of another node.
+/// A flow that is not admitted: already released, or of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownFlow;
 

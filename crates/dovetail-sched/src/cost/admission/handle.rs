@@ -1,8 +1,8 @@
-//! Names of admitted flows.
+//! Handles of admitted flows.
 
 use core::fmt;
 
-/// A flow that was admitted. Never used twice by one [`Admission`](super::Admission).
+/// Identifies an admitted flow. An [`Admission`](super::Admission) never reuses one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowHandle(pub(super) u64);
 

@@ -1,7 +1,7 @@
 //! The largest of a set that flows join and leave.
 //!
-//! Rule 2 needs two extremes over all admitted flows: the longest time that a packet of any occupies the resources, and
-//! the smallest slack of a flow of one priority level, which is its delay limit less its own term: the longest packet
+//! Rule 2 needs two extremes over all admitted flows: the longest time that a packet of any flow occupies the resources, and
+//! the smallest slack of a flow of one priority level. Slack is the delay limit less the flow's own term: the longest packet
 //! that may be ahead of it. Both are kept in order, so that a new flow is judged in O(log n).
 
 use alloc::{
@@ -21,7 +21,7 @@ pub(super) struct Costliest {
 }
 
 impl Costliest {
-    /// Of no flow yet; `always` is there without any.
+    /// No flows yet; `always` counts even without any.
     pub(super) fn new(resources: usize, always: Block) -> Self {
         Self { always, each: (0..resources).map(|_| BTreeSet::new()).collect(), whole: BTreeSet::new() }
     }
@@ -51,7 +51,7 @@ impl Costliest {
     }
 }
 
-/// Slacks of flows that mind their delay, by priority level.
+/// Slacks of flows with a delay limit, by priority level.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slacks(BTreeMap<u8, BTreeSet<(Nanos, FlowHandle)>>);
 
@@ -69,12 +69,12 @@ impl Slacks {
         }
     }
 
-    /// Who at this level has least; the first admitted among equals.
+    /// The least slack at this level; ties go to the flow admitted first.
     pub(super) fn least_at(&self, priority: u8) -> Option<(Nanos, FlowHandle)> {
         self.0.get(&priority)?.first().copied()
     }
 
-    /// Who at any other level has least. There are at most 255 of those.
+    /// The least slack at all other levels, of which there are at most 255.
     pub(super) fn least_elsewhere(&self, priority: u8) -> Option<(Nanos, FlowHandle)> {
         self.0.iter().filter(|&(&level, _)| level != priority).filter_map(|(_, slacks)| slacks.first().copied()).min()
     }

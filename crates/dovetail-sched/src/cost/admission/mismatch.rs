@@ -1,13 +1,13 @@
-//! Costs or rates that are not those of a node.
+//! Costs or rates for another number of resources than a node has.
 
 use core::{error::Error, fmt};
 
-/// Something that speaks of another number of resources than what it is meant for.
+/// A value for another number of resources than the node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
-    /// How many it speaks of.
+    /// The number of resources in the value.
     pub given: usize,
-    /// The number of resources that there are.
+    /// The number of resources of the node.
     pub node: usize,
 }
 

@@ -9,10 +9,10 @@
 //!
 //! 1. *Rates* (eqs. 1, 2). A new flow is refused if on any resource the reserved rates including its own exceed the
 //!    target: r_j + sum_i r_ij > mu_j R_j. The paper prints "<", which would refuse every flow but the last.
-//! 2. *Delays*. It is refused if its own delay bound would be longer than its limit, or that of any admitted flow of
-//!    its priority level: its packets, too, are packets that others may have to wait for.
-//! 3. *Best-effort flows* share what the reserved leave of the target in equal parts (eqs. 3, 4): (mu_j R_j - sum_i
-//!    r_ij) / N. A limit bounds their number.
+//! 2. *Delays*. It is refused if its own delay bound would be longer than its limit, or that of any admitted flow of its
+//!    priority level, since other flows may have to wait for its packets too.
+//! 3. *Best-effort flows* share equally what the reserved flows leave of the target (eqs. 3, 4): (mu_j R_j - sum_i r_ij) / N. A
+//!    limit bounds their number.
 //! 4. *Queues*. A packet of a best-effort flow is refused if its queue would become longer than a limit.
 //!
 //! # Delay bounds

@@ -1,4 +1,4 @@
-//! What a node has to offer.
+//! The resources of a node.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +9,7 @@ use super::{
     mismatch::Mismatch,
 };
 
-/// A resource: a processor, a link.
+/// A resource, such as a processor or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resource {
     capacity_per_s: Amount,
@@ -17,11 +17,12 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource of `capacity_per_s` units a second (R), of which the part `target` (mu) may be reserved.
+    /// A resource with a capacity of `capacity_per_s` units per second (R), of which the fraction `target` (mu) may be
+    /// reserved.
     ///
     /// # Errors
-    /// [`NodeError`] for a capacity that is not over 0 and at most 10^18, and for a target that is not over 0 and at
-    /// most 1; both are rounded to a billionth.
+    /// [`NodeError`] for a capacity that is not over 0 and at most 10^18, and for a target that is not over 0 and at most 1;
+    /// both are rounded to a billionth.
     pub fn new(capacity_per_s: f64, target: f64) -> Result<Self, NodeError> {
         let capacity_per_s = Amount::new(capacity_per_s).map_err(NodeError::Capacity)?;
         if capacity_per_s == Amount::ZERO {
@@ -45,23 +46,22 @@ impl Resource {
         self.target
     }
 
-    /// mu R: the most that may be reserved, in units a second.
+    /// mu R: the largest total rate that may be reserved, in units per second.
     #[must_use]
     pub const fn reservable_per_s(&self) -> Amount {
         self.capacity_per_s.part(self.target)
     }
 }
 
-/// What flows without reservation may do.
+/// Limits of flows without a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BestEffort {
-    /// The most such flows at once.
+    /// The maximum number of such flows.
     pub most_flows: u32,
-    /// The most packets that may wait in the queue of one.
+    /// The maximum number of packets queued for one such flow.
     pub queue_packets: u32,
-    /// The costliest packets that such flows send. Reserved flows may have to wait for one, so they enter the delay
-    /// bounds; without any, bounds hold only as long as no best-effort packet is costlier than the costliest reserved
-    /// one.
+    /// The costliest packets that such flows send. Reserved flows may have to wait for one, so they enter the delay bounds; if
+    /// this is empty, the bounds hold only as long as no best-effort packet is costlier than the costliest reserved one.
     pub packets: Vec<Amounts>,
 }
 
@@ -82,11 +82,11 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node of these resources.
+    /// Creates a node with these resources.
     ///
     /// # Errors
-    /// [`NodeError`] for none, for more than [`MAX_RESOURCES`](crate::MAX_RESOURCES), and for best-effort packets that
-    /// speak of another number of resources.
+    /// [`NodeError`] for none, for more than [`MAX_RESOURCES`](crate::MAX_RESOURCES), and for best-effort packets with another
+    /// number of resources.
     pub fn new(resources: &[Resource], best_effort: BestEffort) -> Result<Self, NodeError> {
         let amounts = |of: fn(&Resource) -> Amount| {
             let amounts: Vec<_> = resources.iter().map(of).collect();
@@ -126,16 +126,16 @@ impl Node {
     }
 }
 
-/// Why there can be no such node.
+/// Why a node cannot exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeError {
-    /// A capacity that is no amount, or nothing.
+    /// The capacity is not a valid amount, or it is 0.
     Capacity(AmountError),
-    /// A target that is not over 0 and at most 1.
+    /// The target is not over 0 and at most 1.
     Target,
-    /// This many resources, where there may be 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
+    /// The wrong number of resources: not 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
     Resources(usize),
-    /// Best-effort packets over another number of resources.
+    /// Best-effort packets have another number of resources.
     Packets(Mismatch),
 }
 

@@ -5,37 +5,37 @@ use core::{error::Error, fmt};
 use super::{amount::Amount, delay::Bound, handle::FlowHandle, mismatch::Mismatch};
 use crate::Nanos;
 
-/// The rule that refused, with what was asked for and what there was.
+/// The rule that refused, with what was requested and what was available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The reservation is for another node.
     Resources(Mismatch),
-    /// Rule 1 (eqs. 1, 2): too much of a resource. The first such resource in order.
+    /// Rule 1 (eqs. 1, 2): too much of a resource is requested. The first such resource in order.
     Rate {
-        /// Which.
+        /// The resource.
         resource: usize,
-        /// The rate asked for, in units a second.
+        /// The requested rate, in units per second.
         requested_per_s: Amount,
-        /// What the reserved leave of the target, in units a second.
+        /// What the reserved flows leave of the target, in units per second.
         left_per_s: Amount,
     },
-    /// Rule 2: a delay bound would be over its flow's limit.
+    /// Rule 2: a delay bound would exceed its flow's limit.
     Delay(Broken),
-    /// Rule 3: there are as many best-effort flows as there may be.
+    /// Rule 3: the number of best-effort flows is at its limit.
     BestEffortFlows {
         /// The limit.
         most: u32,
     },
-    /// Rule 4: the queue is as long as it may be.
+    /// Rule 4: the queue is at its limit.
     Queue {
-        /// Packets that wait.
+        /// Packets queued.
         waiting: u32,
         /// The limit.
         most: u32,
     },
 }
 
-/// A delay bound that is over its flow's limit.
+/// A delay bound that exceeds its flow's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken {
     /// The flow.
@@ -49,24 +49,24 @@ pub struct Broken {
 }
 
 impl Broken {
-    /// By how much the bound is too long.
+    /// By how much the bound exceeds the limit.
     #[must_use]
     pub fn over(&self) -> Nanos {
         self.bound - self.most
     }
 }
 
-/// The flow whose delay it is.
+/// The flow whose delay bound is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// The flow to be admitted.
+    /// The flow that requests admission.
     New,
-    /// A flow that was admitted before: of those concerned, the one whose bound is exceeded most.
+    /// A flow admitted before: of those concerned, the one whose bound is exceeded most.
     Admitted(FlowHandle),
 }
 
 impl Refusal {
-    /// The number of the rule, 1 to 4; 0 where the reservation is for another node.
+    /// The number of the rule, 1 to 4; 0 if the reservation is for another number of resources.
     #[must_use]
     pub const fn rule(&self) -> u8 {
         match self {

@@ -6,7 +6,7 @@ use core::fmt;
 use super::{amount::Amount, amounts::Amounts, mismatch::Mismatch};
 use crate::Nanos;
 
-/// A flow's rates, the costs of its packets, and what it expects.
+/// A flow's rates, the costs of its packets, and its delay limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
     rate_per_s: Amounts,
@@ -16,14 +16,14 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// A flow that reserves `rate_per_s` units a second of each resource and sends packets of these kinds, each given by
-    /// what one takes of each resource; the costliest of a kind counts. `most_delay` is its limit for the
-    /// delay, if it has one. Flows of one `priority` level respect each other's limits.
+    /// A flow that reserves `rate_per_s` units per second of each resource and sends packets of these kinds. A kind is given by
+    /// the cost of its costliest packet on each resource. `most_delay` is the flow's delay limit, if it has one. Flows of the
+    /// same `priority` level respect each other's limits.
     ///
-    /// A rate may be 0 where all its packets cost 0: the flow does not use that resource.
+    /// A rate may be 0 if all its packets cost 0 there: the flow does not use that resource.
     ///
     /// # Errors
-    /// [`ReservationError`] for a flow that reserves nothing, without kinds of packet, or that would wait forever.
+    /// [`ReservationError`] for a flow that reserves nothing, has no kinds of packet, or would wait forever.
     pub fn new(
         rate_per_s: Amounts,
         packets: &[Amounts],
@@ -49,7 +49,7 @@ impl Reservation {
         Ok(Self { rate_per_s, packets: packets.to_vec(), most_delay, priority })
     }
 
-    /// Units a second of each resource.
+    /// The reserved rate of each resource, in units per second.
     #[must_use]
     pub const fn rate_per_s(&self) -> &Amounts {
         &self.rate_per_s
@@ -61,13 +61,13 @@ impl Reservation {
         &self.packets
     }
 
-    /// Its limit for the delay.
+    /// The delay limit.
     #[must_use]
     pub const fn most_delay(&self) -> Option<Nanos> {
         self.most_delay
     }
 
-    /// Its priority level.
+    /// The priority level.
     #[must_use]
     pub const fn priority(&self) -> u8 {
         self.priority
@@ -79,14 +79,14 @@ impl Reservation {
 pub enum ReservationError {
     /// All rates are 0.
     Nothing,
-    /// No kind of packet: there is nothing to bound a delay by.
+    /// No kind of packet is given, so there is nothing to derive a delay bound from.
     NoPackets,
-    /// Packets cost something of a resource of which nothing is reserved.
+    /// Packets cost something on a resource of which nothing is reserved.
     NoRate {
-        /// Which.
+        /// The resource.
         resource: usize,
     },
-    /// A kind of packet over another number of resources than the rates.
+    /// A kind of packet has another number of resources than the rates.
     Packets(Mismatch),
 }
 

@@ -1,9 +1,9 @@
-//! What may wait, and which limit a packet meets that may not.
+//! Which packets may be queued, and which limit refuses the others.
 
 use super::{NEW_FLOW, NIL, Queues};
 use crate::{DropReason, FlowId, Limits, Packet};
 
-/// Which limit an arriving packet meets.
+/// The limit that an arriving packet exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
     Flow,
@@ -11,7 +11,7 @@ pub(crate) enum Full {
 }
 
 impl Queues {
-    /// Checks that the packet can be held at all, and knows its flow from here on.
+    /// Checks that the packet can be queued at all, and makes room for its flow's state.
     #[inline]
     pub(crate) fn admit(&mut self, packet: &Packet) -> Result<(), DropReason> {
         if packet.demand.resources() != self.resources {
@@ -20,14 +20,14 @@ impl Queues {
         if !self.know(packet.flow) {
             return Err(DropReason::TooManyFlows);
         }
-        // Node indices are 32 bits, and the last is the end of a list.
+        // Node indices are 32 bits, and the largest marks the end of a list.
         if self.backlog.packets >= u64::from(NIL) {
             return Err(DropReason::BufferFull);
         }
         Ok(())
     }
 
-    /// The limit that the packet would meet if nothing else waited.
+    /// The limit that the packet would exceed even if nothing else were queued.
     pub(crate) fn too_long_for(&self, packet: &Packet) -> Option<Full> {
         let too_long = |limit: Option<u64>| limit.is_some_and(|most| u64::from(packet.bytes) > most);
         if too_long(self.limits.flow_bytes) {
@@ -61,7 +61,7 @@ impl Queues {
         self.has_limits
     }
 
-    /// The limit that keeps `packet` out, if any.
+    /// The limit that refuses `packet`, if any.
     #[inline]
     pub(crate) fn full_for(&self, packet: &Packet) -> Option<Full> {
         fn over<T: PartialOrd>(after: T, limit: Option<T>) -> bool {

@@ -1,4 +1,4 @@
-//! Queues in the order of their bytes, where drops need it.
+//! Queues in the order of their bytes, kept if the drop policy needs it.
 
 use super::Queues;
 use crate::FlowId;
@@ -26,12 +26,12 @@ impl Queues {
         if queue.packets == 0 {
             by_length.remove(flow);
         } else {
-            // The longest has the least key; lengths stay below 2^64 - 2^32.
+            // The longest queue has the least key; lengths stay below 2^64 - 2^32.
             by_length.set(flow, u64::MAX - u64::from(u32::MAX) - (carried + u64::from(queue.bytes)));
         }
     }
 
-    /// The flow with the most bytes waiting, if the limits' drop policy keeps track of it.
+    /// The flow with the most bytes queued, if the limits' drop policy keeps track of it.
     #[must_use]
     pub fn longest(&self) -> Option<FlowId> {
         self.by_length.as_ref()?.peek().map(|(flow, _)| flow)

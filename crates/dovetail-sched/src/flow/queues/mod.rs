@@ -1,12 +1,12 @@
 //! Per-flow first-in-first-out queues in one pool of packets.
 //!
-//! A queued packet is a 32-byte node in a pool, never on two cache lines, linked to the next of its flow. Its demand is in
-//! it, so that a packet of which nothing is in a cache is one place to fetch; where a pipeline has more than two resources,
-//! or once a packet takes 4.3 s of one, demands lie beside the pool. What not every policy needs lies beside the pool too:
-//! the numbers of policies that write any, and backward links where the youngest packets may be evicted. Freed nodes are
-//! reused last in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
+//! A queued packet is a 32-byte node in a pool, never on two cache lines, linked to the next of its flow. The node includes the
+//! packet's demand, so that a packet that is in no cache needs one fetch; if a pipeline has more than two resources, or once a
+//! packet takes 4.3 s of one, demands are stored in a table beside the pool. So is what not every policy needs: tags of
+//! policies that write any, and backward links if youngest packets may be evicted. Freed nodes are reused last in, first out,
+//! while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
 //!
-//! A flow's queue takes 16 bytes, a quarter of a cache line. Weights lie beside the queues once one is not 1.
+//! A flow's queue takes 16 bytes, a quarter of a cache line. Weights are stored in a separate table once one is not 1.
 
 mod limits;
 mod longest;
@@ -25,7 +25,7 @@ use crate::{Backlog, Demand, IndexedHeap, MAX_RESOURCES, Nanos, Packet};
 
 const NIL: u32 = u32::MAX;
 
-/// Most pipelines are no longer than this.
+/// The largest number of resources of most pipelines.
 const SHORT: usize = 2;
 
 /// The queues of all flows, with their weights and limits.
@@ -33,25 +33,25 @@ const SHORT: usize = 2;
 pub struct Queues {
     resources: usize,
     flows: Vec<Flow>,
-    // For each flow up to the last that was given one; the others weigh 1.
+    // By flow, up to the last that was given one; flows beyond have weight 1.
     weights: Vec<f64>,
-    // How many times 2^32 bytes of a flow wait, where that is not 0.
+    // The upper halves of byte counts: multiples of 2^32 bytes queued of a flow, if not 0.
     carries: BTreeMap<FlowId, u32>,
     nodes: Vec<Node>,
-    // The policy's numbers, once it writes one.
+    // The policy's tags, once it writes one.
     tags: Vec<u64>,
-    // Whether there is any of what follows, of which most have nothing.
+    // Whether any of the following fields is in use; mostly none is.
     has_more: bool,
-    // The node before each in its queue, meaningless for a head; kept only when youngest packets are evicted.
+    // The previous node of each in its queue, meaningless for a head; kept only if youngest packets are evicted.
     before: Option<Vec<u32>>,
-    // A row a node, where a demand does not fit into that.
+    // Whether demands are stored in rows of their own, one per node, because some do not fit into a node.
     has_long_demands: bool,
     long_demands: Vec<Nanos>,
     free: u32,
     backlog: Backlog,
     limits: Limits,
     has_limits: bool,
-    // By bytes waiting, negated into an order of the longest first; kept only when drops need it.
+    // By bytes queued, inverted so that the longest is first; kept only if drops need it.
     by_length: Option<IndexedHeap<FlowId, u64>>,
 }
 
@@ -62,18 +62,18 @@ struct Flow {
     head: u32,
     tail: u32,
     packets: u32,
-    // The lower half: the upper one is among the carries.
+    // The lower half; the upper half is in `carries`.
     bytes: u32,
 }
 
-/// What a flow costs here whether packets of it wait or not.
+/// A flow's memory here, whether or not packets of it are queued.
 #[cfg(test)]
 pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0 };
 
-// What lies side by side in a packet does not here: it would be copied at once, by a load that has to wait where the packet was
-// only just written, in two stores.
+// Fields that are adjacent in a packet are not adjacent here: otherwise one wide load would copy them, and stall on the two
+// stores that have only just written the packet.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct Node {
@@ -81,7 +81,7 @@ struct Node {
     next: u32,
     bytes: u32,
     handle: u64,
-    // Of a known length, so that it is copied without a call.
+    // Of constant length, so that it is copied without a call.
     demand: [u32; SHORT],
 }
 
@@ -126,21 +126,21 @@ impl Queues {
         }
     }
 
-    /// How many resources the pipeline has.
+    /// The number of resources of the pipeline.
     #[inline]
     #[must_use]
     pub fn resources(&self) -> usize {
         self.resources
     }
 
-    /// All that waits.
+    /// The packets and bytes queued in total.
     #[inline]
     #[must_use]
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// What waits of one flow.
+    /// The packets and bytes queued of one flow.
     #[must_use]
     pub fn flow_backlog(&self, flow: FlowId) -> Backlog {
         self.flows.get(flow.index()).map_or(Backlog::default(), |queue| Backlog {
@@ -161,14 +161,14 @@ impl Queues {
         self.carries.get(&flow).map_or(0, |&carry| u64::from(carry) << 32)
     }
 
-    /// How many packets of the flow wait.
+    /// The number of packets queued of the flow.
     #[inline]
     #[must_use]
     pub fn len(&self, flow: FlowId) -> u32 {
         self.flows.get(flow.index()).map_or(0, |queue| queue.packets)
     }
 
-    /// Whether no packet of the flow waits.
+    /// Whether no packet of the flow is queued.
     #[inline]
     #[must_use]
     pub fn is_empty(&self, flow: FlowId) -> bool {
@@ -251,7 +251,7 @@ impl Queues {
         Demand::copied(&self.long_demands[at as usize * self.resources..][..self.resources])
     }
 
-    /// Demands lie beside the pool from now on. O(nodes), once.
+    /// Moves demands to a table beside the pool. O(nodes), once.
     #[cold]
     #[inline(never)]
     fn lengthen_demands(&mut self) {
@@ -324,7 +324,7 @@ impl Queues {
         }
     }
 
-    /// Another node, free.
+    /// Adds a free node.
     #[cold]
     fn grow(&mut self) {
         let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, demand: [0; SHORT] };
@@ -335,7 +335,7 @@ impl Queues {
         }
     }
 
-    /// Sets the flow's weight and gives back the old one; `None` if the flow's id is over the limit.
+    /// Sets the flow's weight and returns the old one; `None` if the flow's id is over the limit.
     pub(crate) fn set_weight(&mut self, flow: FlowId, weight: Weight) -> Option<Weight> {
         if !self.know(flow) {
             return None;

@@ -1,24 +1,24 @@
-//! Queues and packets that are about to be needed.
+//! Prefetching of queues and packets.
 
 use super::{Place, Queues};
 use crate::{FlowId, prefetch::prefetch};
 
 impl Queues {
-    /// Asks the processor to load the flow's queue.
+    /// Prefetches the flow's queue.
     #[inline]
     pub fn prefetch_flow(&self, flow: FlowId) {
         prefetch(&self.flows, flow.index());
         prefetch(&self.weights, flow.index());
     }
 
-    /// Asks the processor to load the flow's head packet; its queue should have been asked for before.
+    /// Prefetches the flow's head packet; its queue should have been prefetched before.
     #[inline]
     pub fn prefetch_head(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };
         self.prefetch_place(Place(queue.head));
     }
 
-    /// Asks the processor to load the packet at `place`.
+    /// Prefetches the packet at `place`.
     #[inline]
     pub fn prefetch_place(&self, place: Place) {
         prefetch(&self.nodes, place.0 as usize);
@@ -28,7 +28,7 @@ impl Queues {
         }
     }
 
-    /// The same for the youngest as well, behind which the next to arrive will be.
+    /// Prefetches the flow's head packet and its youngest, to which the next to arrive is linked.
     #[inline]
     pub fn prefetch_ends(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };
@@ -36,7 +36,7 @@ impl Queues {
         prefetch(&self.nodes, queue.tail as usize);
     }
 
-    /// Asks the processor to load the flow's second packet; its head should have been asked for before.
+    /// Prefetches the flow's second packet; its head should have been prefetched before.
     #[inline]
     pub fn prefetch_second(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };

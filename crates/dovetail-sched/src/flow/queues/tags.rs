@@ -1,10 +1,10 @@
-//! Numbers that policies write on packets that wait.
+//! Tags: numbers that policies write on queued packets.
 
 use super::{NIL, Queues};
 use crate::FlowId;
 
 impl Queues {
-    /// Writes a number of the policy's on the flow's youngest waiting packet. A policy that writes any writes one on each.
+    /// Writes the policy's tag on the flow's youngest queued packet. A policy that uses tags writes one on each packet.
     #[inline]
     pub fn tag_tail(&mut self, flow: FlowId, tag: u64) {
         let tail = self.flows[flow.index()].tail;
@@ -16,14 +16,14 @@ impl Queues {
         }
     }
 
-    /// A tag for every node.
+    /// Grows to one tag per node.
     #[cold]
     #[inline(never)]
     fn grow_tags(&mut self) {
         self.tags.resize(self.nodes.len(), 0);
     }
 
-    /// Rewrites the policy's numbers on all the flow's waiting packets. O(packets of the flow).
+    /// Rewrites the tags of all the flow's queued packets. O(packets of the flow).
     pub fn retag(&mut self, flow: FlowId, mut new: impl FnMut(u64) -> u64) {
         let mut at = self.flows.get(flow.index()).map_or(NIL, |queue| queue.head);
         self.grow_tags();

@@ -1,4 +1,4 @@
-//! What waits, against plain queues.
+//! The queues, against plain ones.
 
 use alloc::collections::VecDeque;
 

@@ -1,13 +1,13 @@
-//! Views of packets that wait.
+//! Views of queued packets.
 
 use super::{NIL, Queues, SHORT};
 use crate::{Demand, FlowId, Nanos};
 
-/// Names a waiting packet across calls that change other things; means nothing once that packet has left.
+/// Identifies a queued packet across calls that change other things; invalid once that packet has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place(pub(super) u32);
 
-/// A packet that waits in its flow's queue.
+/// A packet in its flow's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting<'a> {
     queues: &'a Queues,
@@ -22,7 +22,7 @@ impl Waiting<'_> {
         self.queues.nodes[self.node as usize].bytes
     }
 
-    /// What it came with.
+    /// The environment's handle.
     #[inline]
     pub(crate) fn handle(self) -> u64 {
         self.queues.nodes[self.node as usize].handle
@@ -43,13 +43,13 @@ impl Waiting<'_> {
         self.queues.demand(self.node, node)
     }
 
-    /// Whether there are no more than two resources.
+    /// Whether the pipeline has at most two resources.
     #[inline]
     pub(crate) fn is_short(self) -> bool {
         self.queues.resources <= SHORT
     }
 
-    /// Processing time on the first two resources; 0 on the second where there is none.
+    /// Processing time on the first two resources; 0 on the second if there is none.
     #[inline]
     pub(crate) fn first_two(self) -> [Nanos; SHORT] {
         if self.queues.has_long_demands {
@@ -59,7 +59,7 @@ impl Waiting<'_> {
         self.queues.nodes[self.node as usize].times()
     }
 
-    /// Processing time on one resource, counted from 0 and below the pipeline's length.
+    /// Processing time on one resource, numbered from 0 and less than the pipeline's length.
     #[inline]
     #[must_use]
     pub fn time(self, resource: usize) -> Nanos {
@@ -69,14 +69,14 @@ impl Waiting<'_> {
         Nanos(self.queues.nodes[self.node as usize].demand[resource].into())
     }
 
-    /// The number that the policy wrote on it, which says nothing before.
+    /// The tag that the policy wrote on it; unspecified before that.
     #[inline]
     #[must_use]
     pub fn tag(self) -> u64 {
         self.queues.tags.get(self.node as usize).copied().unwrap_or(0)
     }
 
-    /// Its name, to find it again by [`Queues::waiting`].
+    /// Its place, to find it again with [`Queues::waiting`].
     #[inline]
     #[must_use]
     pub fn place(self) -> Place {
@@ -93,7 +93,7 @@ impl Waiting<'_> {
 }
 
 impl Queues {
-    /// The flow's oldest waiting packet.
+    /// The flow's oldest queued packet.
     #[inline]
     #[must_use]
     pub fn head(&self, flow: FlowId) -> Option<Waiting<'_>> {
@@ -101,7 +101,7 @@ impl Queues {
         (node != NIL).then_some(Waiting { queues: self, node })
     }
 
-    /// The waiting packet at `place`, which must have been asked of it while it waited.
+    /// The queued packet at `place`, which must come from [`Waiting::place`] while the packet was queued.
     ///
     /// # Panics
     /// May panic if that packet has left.
@@ -112,7 +112,7 @@ impl Queues {
         Waiting { queues: self, node: place.0 }
     }
 
-    /// The flow's youngest waiting packet.
+    /// The flow's youngest queued packet.
     #[inline]
     #[must_use]
     pub fn tail(&self, flow: FlowId) -> Option<Waiting<'_>> {

@@ -1,46 +1,46 @@
-//! A basis of the linear program: as many columns as resources, which alone have amounts other than 0.
+//! A basis of the linear program: as many columns as resources, the only ones with amounts other than 0.
 //!
-//! There are few resources, so the matrix is factored from scratch whenever a column is exchanged: nothing is updated,
-//! and nothing drifts. Its columns are in the order of their shares, which makes every number here a function of which
-//! columns they are, and not of how they got in.
+//! There are few resources, so the matrix is factored from scratch whenever a column is exchanged: nothing is updated, and
+//! nothing drifts. Its columns are ordered by their shares, so that every number here depends only on which columns they are,
+//! and not on how they entered.
 //!
-//! Columns may be nearly parallel: packets whose times differ by a nanosecond. Then the last digits of a solution are
-//! lost, and are recovered by residuals in doubled precision.
+//! Columns may be nearly parallel, if packets' times differ by a nanosecond. Then the last digits of a solution are lost, and
+//! are recovered by residuals in doubled precision.
 
 use core::array;
 
 use super::doubled::residual;
 use crate::{MAX_RESOURCES, fluid::GroupId};
 
-/// A number for each resource; 0 beyond those that there are.
+/// A number for each resource; 0 beyond the pipeline's resources.
 pub(super) type Shares = [f64; MAX_RESOURCES];
 
-/// Dominant share; then use, as little left idle as can be; then lots, so that one allocation only is the best.
+/// Dominant share; then use, that is, as little idle as possible; then the lots, so that exactly one allocation is the best.
 pub(super) const OBJECTIVES: usize = 3;
-/// What a unit of each resource is worth to each objective.
+/// The value of a unit of each resource for each objective.
 pub(super) type Prices = [Shares; OBJECTIVES];
-/// What a unit of a column adds to each.
+/// The contribution of a unit of a column to each objective.
 pub(super) type Worth = [f64; OBJECTIVES];
 
-/// Below this a pivot is taken for 0.
+/// A smaller pivot counts as 0.
 const SINGULAR: f64 = 1.0 / (1_u64 << 48) as f64;
-/// With pivots from here on, solutions are right to the last digits.
+/// If no pivot is smaller than this, solutions are exact to the last digits.
 const STURDY: f64 = 1.0 / 64.0;
-/// Enough for the worst conditioned matrix that is not taken for singular.
+/// Enough for the worst-conditioned matrix that does not count as singular.
 const CORRECTIONS: usize = 8;
 
-/// What a column stands for.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
-    /// Leaving so much of this resource idle.
+    /// The part of this resource that is left idle.
     Idle(usize),
-    /// Giving so much to a group.
+    /// The share of a group.
     Group(GroupId),
-    /// A group that is no more, and may be given nothing.
+    /// A group that was removed and must get nothing.
     Gone,
 }
 
-/// A column, what a unit of it takes of each resource, and the lot that it drew.
+/// A column, what a unit of it takes of each resource, and its lot for breaking ties.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub(super) column: Column,
@@ -67,7 +67,7 @@ fn unit(at: usize) -> Shares {
 pub(super) struct Basis {
     resources: usize,
     members: [Member; MAX_RESOURCES],
-    // By row, the unit lower triangle below the upper one. Row `i` is that of resource `rows[i]`.
+    // By row, the unit lower triangle below the upper one. Row `i` belongs to resource `rows[i]`.
     factors: [Shares; MAX_RESOURCES],
     rows: [usize; MAX_RESOURCES],
     sturdy: bool,
@@ -75,7 +75,7 @@ pub(super) struct Basis {
 }
 
 impl Basis {
-    /// All is idle.
+    /// A basis with everything idle.
     pub(super) fn new(resources: usize) -> Self {
         let mut basis = Self {
             resources,
@@ -101,8 +101,7 @@ impl Basis {
         &self.prices
     }
 
-    /// Lets `member` in for the one at `leaving`; if that cannot be told from a singular matrix, changes nothing and
-    /// answers false.
+    /// Replaces the member at `leaving` by `member`. If the result is numerically singular, changes nothing and returns false.
     pub(super) fn exchange(&mut self, leaving: usize, member: Member) -> bool {
         let before = self.members;
         self.members[leaving] = member;
@@ -114,7 +113,7 @@ impl Basis {
         false
     }
 
-    /// How much of each member uses up `resources`.
+    /// The amounts of the members that use up `resources`.
     pub(super) fn amounts(&self, resources: &Shares) -> Shares {
         self.corrected(resources, |rest| self.solve(rest), |i, k| self.members[k].shares[i])
     }
@@ -124,15 +123,15 @@ impl Basis {
         self.priced(&unit(member))
     }
 
-    /// The prices at which members are worth this.
+    /// The prices at which the members are worth this.
     fn priced(&self, worth: &Shares) -> Shares {
         self.corrected(worth, |rest| self.solve_transposed(rest), |k, i| self.members[k].shares[i])
     }
 
-    /// Orders, factors and prices.
+    /// Orders the members, factors the matrix and computes prices.
     fn settle(&mut self) -> bool {
         let m = self.resources;
-        // Not negative, so that bits are in order.
+        // Shares are not negative, so their bits compare like the numbers.
         self.members[..m].sort_unstable_by_key(|member| member.shares.map(f64::to_bits));
         let smallest = self.factor();
         if smallest < SINGULAR {
@@ -147,7 +146,7 @@ impl Basis {
         true
     }
 
-    /// Gauss's elimination with the largest pivot of each column; gives the smallest of them.
+    /// Gaussian elimination with the largest pivot of each column; returns the smallest pivot.
     fn factor(&mut self) -> f64 {
         let m = self.resources;
         for i in 0..m {
@@ -218,7 +217,7 @@ impl Basis {
         by_resource
     }
 
-    /// Solves, and again for what is left over, until that no longer tells.
+    /// Solves, then solves for the residual, until it no longer changes the result.
     fn corrected(
         &self,
         right: &Shares,

@@ -1,8 +1,8 @@
 //! The groups as columns of the linear program, and what they would gain at given prices.
 //!
-//! Pricing is the only part that takes longer with more groups. Columns are held eight abreast, resource by resource,
-//! so that the gains of eight are computed at once, with hardly a branch. Empty columns have NaN shares, and what is
-//! computed from them never compares as larger than anything.
+//! Pricing is the only part that takes longer with more groups. Columns are stored eight abreast, resource by resource, so that
+//! the gains of eight are computed at once, with hardly a branch. Empty columns have NaN shares, so their gains never compare
+//! as larger than anything.
 
 use alloc::vec::Vec;
 use core::{array, ops::Range};
@@ -12,32 +12,32 @@ use crate::{MAX_RESOURCES, fluid::GroupId};
 
 /// A gain below this is rounding.
 ///
-/// The first objective misses about this times the number of resources by it.
+/// The result misses the first objective by about this times the number of resources.
 pub(super) const NO_GAIN: f64 = 1e-12;
-/// A column nears its gain by more than this, or never.
+/// A column's gain rises by more than this as prices move, or never reaches 0.
 const NO_PULL: f64 = 1.0 / (1_u64 << 44) as f64;
 
 const ABSENT: u32 = u32::MAX;
 const LANES: usize = 8;
-/// So many rows of lanes share a search for the largest.
+/// The number of blocks that share one search for the largest.
 const STRIDE: usize = 16;
 
 type Lanes = [f64; LANES];
 
-/// Whether a unit of a column that gains this is worth having for an objective: at no loss in those before it.
+/// Whether a unit of a column with these gains improves an objective without loss in those before it.
 pub(super) fn worthwhile(objective: usize, gains: Worth) -> bool {
     gains[objective] > NO_GAIN && gains[..objective].iter().all(|&gain| gain >= -NO_GAIN)
 }
 
-/// How near a column that gains so much is to gaining anything, while it nears that by `pull`: the larger, the nearer.
-/// Of two that both begin to gain the one with the larger pull makes the better pivot, hence the little more.
+/// How close a column is to gaining, if its gain rises by `pull` as prices move: the larger, the closer. Of two that begin to
+/// gain together the one with the larger pull makes the better pivot, hence the small addition.
 #[inline]
 pub(super) fn nearness(gain: f64, pull: f64) -> f64 {
     let distance = if gain < 0.0 { NO_GAIN - gain } else { NO_GAIN };
     if pull > NO_PULL { pull / distance } else { 0.0 }
 }
 
-/// The columns, in no order.
+/// The columns, in no particular order.
 #[derive(Debug)]
 pub(super) struct Columns {
     resources: usize,
@@ -46,7 +46,7 @@ pub(super) struct Columns {
     groups: Vec<GroupId>,
     // By group.
     place: Vec<u32>,
-    // So many, from the first, gain nothing at the prices of the basis.
+    // This many, from the first, gain nothing at the prices of the basis.
     priced: usize,
 }
 
@@ -55,7 +55,7 @@ impl Columns {
         Self { resources, blocks: Vec::new(), groups: Vec::new(), place: Vec::new(), priced: 0 }
     }
 
-    /// Where a group that is there stands.
+    /// The index of a group that is present.
     pub(super) fn place(&self, group: GroupId) -> usize {
         self.place[group.0 as usize] as usize
     }
@@ -64,7 +64,7 @@ impl Columns {
         self.groups.len()
     }
 
-    /// The column at a place.
+    /// The column at an index.
     pub(super) fn member(&self, at: usize) -> Member {
         let (shares, lots) = self.rows(at / LANES);
         let lane = at % LANES;
@@ -88,11 +88,11 @@ impl Columns {
         self.write(at, shares, lot);
     }
 
-    /// Whether the group was there.
+    /// Removes the group; returns whether it was present.
     pub(super) fn remove(&mut self, group: GroupId) -> bool {
         let Some(place) = self.place.get_mut(group.0 as usize).filter(|place| **place != ABSENT) else { return false };
         let mut hole = core::mem::replace(place, ABSENT) as usize;
-        // The last of those that were priced fills the gap, and the last of all the gap that this leaves.
+        // The last priced column fills the hole, and the last of all fills the hole that this leaves.
         if hole < self.priced {
             self.priced -= 1;
             self.relocate(self.priced, hole);
@@ -124,18 +124,18 @@ impl Columns {
         row[self.resources][at % LANES] = lot;
     }
 
-    /// The prices are others.
+    /// The prices have changed.
     pub(super) fn reprice(&mut self) {
         self.priced = 0;
     }
 
-    /// No group gains anything.
+    /// Records that no group gains anything.
     pub(super) fn all_priced(&mut self) {
         self.priced = self.groups.len();
     }
 
-    /// Of the columns that have not been priced, the one that gains most in an objective but less than `below`, and how
-    /// much; at no loss in the objectives before it.
+    /// Of the columns that have not been priced, the one that gains most in an objective but less than `below`, and its gain;
+    /// at no loss in the objectives before it.
     pub(super) fn best(&self, objective: usize, prices: &Prices, below: f64) -> Option<(usize, f64)> {
         self.largest(self.priced / LANES..self.end(), NO_GAIN, |block| {
             let mut without_loss = [true; LANES];
@@ -151,13 +151,13 @@ impl Columns {
         })
     }
 
-    /// What the column at a place gains.
+    /// The gains of the column at an index.
     pub(super) fn gains(&self, at: usize, prices: &Prices) -> Worth {
         let block = at / LANES;
         array::from_fn(|objective| self.less(self.base(objective, block), block, &prices[objective])[at % LANES])
     }
 
-    /// As prices move by `row`, the column that is first to gain, and how [near](nearness) it is.
+    /// The column that is first to gain as prices move along `row`, and how [near](nearness) it is.
     pub(super) fn first_to_gain(&self, prices: &Shares, row: &Shares) -> Option<(usize, f64)> {
         self.largest(0..self.end(), 0.0, |block| {
             let gains = self.less(self.base(0, block), block, prices);
@@ -166,7 +166,7 @@ impl Columns {
         })
     }
 
-    /// How many blocks there are columns in.
+    /// The number of blocks in use.
     fn end(&self) -> usize {
         self.groups.len().div_ceil(LANES)
     }
@@ -177,7 +177,7 @@ impl Columns {
         (&self.blocks[first..first + self.resources], &self.blocks[first + self.resources])
     }
 
-    /// What a unit of each column adds to an objective.
+    /// The contribution of a unit of each column to an objective.
     #[inline(always)]
     fn base(&self, objective: usize, block: usize) -> Lanes {
         match objective {
@@ -187,7 +187,7 @@ impl Columns {
         }
     }
 
-    /// What that exceeds the worth of the columns' shares by.
+    /// By how much that exceeds the price of the columns' shares.
     #[inline(always)]
     fn less(&self, base: Lanes, block: usize, prices: &Shares) -> Lanes {
         let mut gains = base;
@@ -199,7 +199,7 @@ impl Columns {
         gains
     }
 
-    /// The column that scores most, and how much, if that is more than `least`. Lanes do not wait for each other.
+    /// The column with the highest score, if above `least`, and the score. Lanes are independent of each other.
     #[inline(always)]
     fn largest(&self, blocks: Range<usize>, least: f64, score: impl Fn(usize) -> Lanes) -> Option<(usize, f64)> {
         let larger = |a: f64, b: f64| if a > b { a } else { b };

@@ -1,7 +1,7 @@
 //! The dual simplex method: back to a feasible allocation, at prices at which no column gains.
 //!
-//! A column that may not stay leaves the basis. Prices move by its row of the inverse until another column would begin
-//! to gain, and that one enters: so no column gains at the new prices either.
+//! A column that may not stay leaves the basis. Prices move by its row of the inverse until another column would begin to gain,
+//! and that one enters, so no column gains at the new prices either.
 
 use super::{
     FEASIBLE, Simplex,
@@ -9,11 +9,11 @@ use super::{
     columns::nearness,
 };
 
-/// Exchanges per resource before that is given up. Starting afresh takes a few.
+/// Exchanges per resource before the repair is abandoned. A restart takes a few.
 const MOST_EXCHANGES: usize = 6;
 
 impl Simplex {
-    /// Dual simplex: until no amount is negative and nothing is given to a group that is gone. Answers whether it worked.
+    /// Dual simplex: repeats until no amount is negative and no removed group gets anything. Returns whether it succeeded.
     pub(super) fn mend(&mut self, left: &Shares) -> bool {
         for exchanges in 0..=MOST_EXCHANGES * self.resources {
             self.amounts = self.basis.amounts(left);
@@ -34,7 +34,7 @@ impl Simplex {
         false
     }
 
-    /// A member that has to leave.
+    /// A member that must leave.
     pub(super) fn amiss(&self) -> Option<usize> {
         let members = self.basis.members();
         members.iter().position(|member| member.column == Column::Gone).or_else(|| {

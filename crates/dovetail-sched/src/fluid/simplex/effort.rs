@@ -1,6 +1,6 @@
-//! How long the primal method searches.
+//! A limit on the primal method's search.
 
-/// How many exchanges per resource there may be.
+/// The number of exchanges per resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
     pub(super) before_bland: usize,

@@ -1,10 +1,10 @@
 //! The primal simplex method: from a feasible allocation to the best one.
 //!
-//! A column enters that gains at the prices of the basis, until some other's amount is used up, which leaves. Of those
-//! that gain, the one that gains most per unit is taken (Dantzig). Where an amount is 0 to begin with an exchange moves
-//! nothing, and exchanges could go round in circles; so after some of them the first that gains is taken, and of those
-//! that could leave the first, which never does (Bland, *New finite pivoting rules for the simplex method*, Math. Oper.
-//! Res. 2(2), 1977).
+//! A column that gains at the prices of the basis enters, until some other column's amount is used up; that one leaves. Of
+//! those that gain, the one that gains most per unit is taken (Dantzig). If an amount is 0 to begin with, an exchange moves
+//! nothing, and exchanges could cycle; so after some of them the first column that gains is taken, and of those that could
+//! leave the first, which never cycles (Bland, *New finite pivoting rules for the simplex method*, Math. Oper. Res. 2(2),
+//! 1977).
 
 use super::{
     FEASIBLE, NEGLIGIBLE, Simplex,
@@ -13,24 +13,24 @@ use super::{
     effort::Effort,
 };
 
-/// How many columns are looked into of which the gains turn out to be rounding.
+/// How many columns are tried whose gains turn out to be rounding.
 const TRIES: usize = 4;
-/// What a sum of a few products may be off by, as a part of them.
+/// The relative rounding error of a sum of a few products.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// What came of a column that seems to gain.
+/// The result of trying a column that seems to gain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// It entered.
     Taken,
-    /// What it gains is rounding.
+    /// Its gain is rounding.
     Idle,
-    /// It gains, but the basis would be singular with it as far as numbers tell.
+    /// It gains, but the basis would be numerically singular with it.
     Barred,
 }
 
 impl Simplex {
-    /// From an allocation that is feasible to the best; answers whether it came to that.
+    /// Moves from a feasible allocation to the best one; returns whether it got there.
     pub(super) fn improve(&mut self, left: &Shares, effort: Effort) -> bool {
         for exchanges in 0..effort.at_most * self.resources {
             let bland = exchanges >= effort.before_bland * self.resources;
@@ -46,13 +46,13 @@ impl Simplex {
                 Step::Barred => break,
             }
         }
-        // It may not be the best yet: next time, everyone is to be priced.
+        // It may not be the best yet: next time, all columns are priced.
         self.columns.reprice();
         self.figures.capped += 1;
         false
     }
 
-    /// Lets the column in that gains most in the first objective in which any does.
+    /// Lets the column enter that gains most in the first objective in which any does.
     fn best_step(&mut self) -> Step {
         let prices = *self.basis.prices();
         let mut outcome = Step::Idle;
@@ -79,7 +79,7 @@ impl Simplex {
         outcome
     }
 
-    /// Lets the first column in that gains (Bland's rule).
+    /// Lets the first column enter that gains (Bland's rule).
     fn first_step(&mut self) -> Step {
         let prices = *self.basis.prices();
         let mut outcome = Step::Idle;
@@ -98,9 +98,9 @@ impl Simplex {
         outcome
     }
 
-    /// Lets a column in that seems to gain so much.
+    /// Tries a column that seems to gain this much.
     fn step(&mut self, objective: usize, gain: f64, entering: Member, bland: bool) -> Step {
-        // No more than rounding makes of a sum of such products, or of taking so much?
+        // Is the gain within the rounding error of such a sum of products, or of taking this much?
         let products = entering.shares.iter().zip(&self.basis.prices()[objective]).map(|(a, price)| a * price.abs());
         if gain <= products.sum::<f64>() * ROUNDING {
             return Step::Idle;
@@ -120,12 +120,12 @@ impl Simplex {
         let taken = || (0..self.resources).filter(|&k| takes[k] > NEGLIGIBLE);
         let until = |k: usize, slack: f64| (self.amounts[k].max(0.0) + slack) / takes[k];
         let end = taken().map(|k| until(k, FEASIBLE)).fold(f64::INFINITY, f64::min);
-        // Of those that are used up at about the same time, the one that makes the best pivot, or the first.
+        // Of those that are used up at about the same time, the best pivot, or under Bland's rule the first.
         let first = taken().filter(|&k| until(k, 0.0) <= end);
         if bland { first.min_by_key(|&k| self.rank(k)) } else { first.max_by(|&a, &b| takes[a].total_cmp(&takes[b])) }
     }
 
-    /// The member's place in the order of all columns.
+    /// The member's rank in the order of all columns.
     fn rank(&self, member: usize) -> usize {
         match self.basis.members()[member].column {
             Column::Idle(resource) => resource,
@@ -136,7 +136,7 @@ impl Simplex {
 }
 
 impl Step {
-    /// Barred, if either is.
+    /// Barred, if either step is.
     fn or(self, other: Self) -> Self {
         if self == Self::Barred { self } else { other }
     }
@@ -175,8 +175,7 @@ mod tests {
         simplex
     }
 
-    /// What is granted, in the two objectives, after so much effort from where everything is idle; and whether it is the
-    /// best.
+    /// The result in the two objectives, from all idle and with this effort; and whether it is the best.
     fn after(demands: &[[u64; 4]], left: &Shares, effort: Effort) -> (bool, [f64; 2]) {
         let mut simplex = simplex(demands);
         simplex.amounts = simplex.basis.amounts(left);

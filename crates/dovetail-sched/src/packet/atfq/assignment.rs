@@ -1,13 +1,13 @@
 //! A short tour from the cheapest assignment of followers.
 //!
-//! An order gives every packet a follower, all different. The cheapest such assignment of any kind is a lower bound on
-//! every order, and for no-wait pipelines a close one: most gaps can be avoided. It is found by shortest augmenting
-//! paths (Kuhn 1955; Jonker and Volgenant, *Computing* 38, 1987): dual values `u`, `v` with
-//! `gap(p,q) - u(p) - v(q) >= 0`, equal to 0 for every follower assigned, prove it least. As gaps are never negative
-//! and mostly 0, reducing rows and columns assigns nearly all packets, and few need a path.
+//! An order gives every packet a follower, all different. The cheapest such assignment of any kind is a lower bound on every
+//! order, and for no-wait pipelines a close one: most gaps can be avoided. It is found by shortest augmenting paths (Kuhn 1955;
+//! Jonker and Volgenant, *Computing* 38, 1987): dual values `u`, `v` with `gap(p,q) - u(p) - v(q) >= 0`, equal to 0 for every
+//! follower assigned, prove that it is least. As gaps are never negative and mostly 0, reducing rows and columns assigns nearly
+//! all packets, and few need a path.
 //!
-//! The assignment falls into a few cycles. Following Karp (*SIAM Journal on Computing* 8, 1979) the largest takes in
-//! one after the other, each by the exchange of two followers that costs least.
+//! The assignment consists of a few cycles. Following Karp (*SIAM Journal on Computing* 8, 1979), the others are merged into
+//! the largest one after another, each by the exchange of two followers that costs least.
 //!
 //! O(n²) for reduction and patching, and for each path: O(n³) at worst, bounded by the callers' bound on n.
 
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use super::matrix::Matrix;
 
 const NONE: u16 = u16::MAX;
-/// The largest matrix that is solved.
+/// The largest number of rows.
 pub const MOST_SIDE: usize = 128;
 
 /// The algorithm with its scratch memory.
@@ -33,12 +33,12 @@ pub struct Assignment {
     distance: Vec<i64>,
     reached_from: Vec<u16>,
     done: Vec<bool>,
-    // Cycles by a member, with their sizes.
+    // For each cycle, a member and the size.
     cycles: Vec<(u16, u16)>,
 }
 
 impl Assignment {
-    /// Writes a tour over `gaps`, from 0 to 0, into `tour`; a sum of gaps that no tour is under. At most
+    /// Writes a tour over `gaps`, from 0 to 0, into `tour`; returns a lower bound on the sum of gaps of every tour. At most
     /// [`MOST_SIDE`] rows.
     pub fn solve(&mut self, gaps: &Matrix, tour: &mut Vec<u16>) -> i64 {
         self.reduce(gaps);
@@ -63,7 +63,7 @@ impl Assignment {
         bound
     }
 
-    /// Dual values from the least of each row and of what is left of each column.
+    /// Dual values from the least gap of each row, and the least remainder of each column.
     fn reduce(&mut self, gaps: &Matrix) {
         let side = gaps.side();
         self.row_dual.clear();
@@ -94,7 +94,7 @@ impl Assignment {
         self.reached_from.clear();
         self.reached_from.resize(side, NONE);
         let mut free = u128::MAX >> (MOST_SIDE - side);
-        // What a search in vain has reached no later one can use.
+        // A later search cannot use what a failed one has reached.
         let mut unseen = free;
         for start in 0..side as u16 {
             let unseen_before = unseen;
@@ -167,7 +167,7 @@ impl Assignment {
         self.reassign(start, end);
     }
 
-    /// Carries out the path from row `start` to the free column `end`.
+    /// Applies the path from row `start` to the free column `end`.
     fn reassign(&mut self, start: u16, end: u16) {
         let mut column = end;
         loop {

@@ -9,19 +9,19 @@
 //! 2. Exchanging the followers of neighbours `i` and `i+1` (in order of B) joins their cycles, and costs
 //!    `c(i) = max(0, min(B(i+1), A(φ(i+1))) - max(B(i), A(φ(i))))`. Choose exchanges as a minimum spanning tree over
 //!    the cycles.
-//! 3. Carry them out in an order in which each costs its `c` and no more: those with `A(φ(i)) >= B(i)` by falling `i`,
-//!    then the others by rising `i`, each exchanging what `i` and `i+1` are followed by *now*. As a permutation:
-//!    `ψ(m) = φ(X_s1(X_s2(… X_t1(X_t2(… m)))))`. (Zhang et al. print the exchanges as applied to `φ(m)`, which
-//!    exchanges whom packets follow instead and is often not optimal.)
+//! 3. Apply them in an order in which each costs its `c` and no more: those with `A(φ(i)) >= B(i)` by falling `i`, then the
+//!    others by rising `i`, each exchanging the *current* followers of `i` and `i+1`. As a permutation:
+//!    `ψ(m) = φ(X_s1(X_s2(… X_t1(X_t2(… m)))))`. (Zhang et al. print the exchanges as applied to `φ(m)`, which exchanges
+//!    predecessors instead of followers and is often not optimal.)
 //!
-//! A virtual packet closes the tour (their eq. 9): its B is the second time of the packet that went before these, so
-//! that the gap at that seam counts, and its A the largest B, so that what follows the last packet does not.
+//! A virtual packet closes the tour (their eq. 9): its B is the second time of the packet that went before these, so that the
+//! gap at that seam counts, and its A the largest B, so that the gap after the last packet does not.
 
 use alloc::vec::Vec;
 
-/// Times below this and this many packets fit into one sort key together.
+/// Times below [`TIME_BOUND`] and this many bits of index fit into one sort key.
 const INDEX_BITS: u32 = 13;
-/// The most packets of one order.
+/// The maximum number of packets of one order.
 pub const LONGEST: usize = 4096;
 /// A time on a resource, and a sum of times, must be below this; in nanoseconds, 13 days.
 pub const TIME_BOUND: u64 = 1 << (63 - INDEX_BITS);
@@ -31,13 +31,13 @@ pub const TIME_BOUND: u64 = 1 << (63 - INDEX_BITS);
 pub struct GilmoreGomory {
     by_a: Vec<u64>,
     by_b: Vec<u64>,
-    // Where a packet is in order of B.
+    // A packet's place in order of B.
     rank: Vec<u16>,
-    // In order of B: who follows, as a place in that order.
+    // In order of B: the follower, as a place in that order.
     follower: Vec<u16>,
-    // In order of B: a place of the same cycle; a place that names itself names its cycle.
+    // In order of B: a place of the same cycle; a place that names itself represents its cycle.
     cycle: Vec<u16>,
-    // In order of B: whether this and the next exchange followers.
+    // In order of B: whether this packet and the next exchange followers.
     exchanged: Vec<bool>,
     costly: Vec<u64>,
 }
@@ -58,9 +58,8 @@ fn index(key: u64) -> u16 {
 }
 
 impl GilmoreGomory {
-    /// Writes the best order of `packets`, pairs of A and B in nanoseconds, behind `order`, and answers with the sum of
-    /// gaps of that order, the one after the packet that left `before` as its B included. At most [`LONGEST`] packets,
-    /// times below [`TIME_BOUND`].
+    /// Appends the best order of `packets`, pairs of A and B in nanoseconds, to `order`, and returns its sum of gaps, including
+    /// the gap after a preceding packet whose B is `before`. At most [`LONGEST`] packets, times below [`TIME_BOUND`].
     pub fn solve(&mut self, packets: impl Iterator<Item = (u64, u64)>, before: u64, order: &mut Vec<u16>) -> u64 {
         self.by_a.clear();
         self.by_b.clear();
@@ -91,7 +90,7 @@ impl GilmoreGomory {
         gaps
     }
 
-    /// Step 1; the cost of the assignment.
+    /// Step 1; returns the cost of the assignment.
     fn assign(&mut self) -> u64 {
         let n = self.by_b.len();
         self.rank.resize(n, 0);
@@ -135,7 +134,7 @@ impl GilmoreGomory {
         place
     }
 
-    /// Exchanges the followers of `place` and the next if that joins two cycles.
+    /// Exchanges the followers of `place` and the next if that joins two cycles; returns whether it does.
     fn exchange(&mut self, place: usize) -> bool {
         let (one, other) = (self.cycle_of(place), self.cycle_of(place + 1));
         if one != other {
@@ -145,7 +144,7 @@ impl GilmoreGomory {
         one != other
     }
 
-    /// Steps 2 and 3; what the exchanges cost.
+    /// Steps 2 and 3; returns the cost of the exchanges.
     fn join(&mut self, mut cycles: usize) -> u64 {
         let n = self.follower.len();
         self.exchanged.clear();
@@ -197,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The least sum of gaps over all orders that begin after `before`, by trying them all.
+    /// The least sum of gaps over all orders that begin after `before`, by brute force.
     fn least(before: u64, rest: &mut std::vec::Vec<(u64, u64)>) -> u64 {
         let mut best = if rest.is_empty() { 0 } else { u64::MAX };
         for pick in 0..rest.len() {

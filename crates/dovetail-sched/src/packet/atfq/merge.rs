@@ -1,21 +1,21 @@
-//! Improving an order by taking all packets of one flow out and putting them back in where they fit best.
+//! Improves an order by taking out all packets of one flow and reinserting them where they fit best.
 //!
-//! The flow's packets keep their order among themselves, and so do the others. The best of all such merges of the two
-//! sequences is found exactly, by dynamic programming: with `i` of the others and `j` of the flow's packets placed,
+//! The flow's packets keep their order among themselves, and so do the others. The best of all such merges of the two sequences
+//! is found exactly, by dynamic programming: with `i` of the others and `j` of the flow's packets placed,
 //!
 //! ```text
 //! X(i,j) = min(X(i-1,j) + gap(x_i-1, x_i),  Y(i-1,j) + gap(y_j, x_i))      the last one placed is another's, x_i
 //! Y(i,j) = min(X(i,j-1) + gap(x_i, y_j),    Y(i,j-1) + gap(y_j-1, y_j))    the last one placed is the flow's, y_j
 //! ```
 //!
-//! in O(a·b) for `b` packets among `a` others. For a flow with one packet that is the best insertion. Flow after flow
-//! is taken, until a round of all lessens nothing, the order meets its bound, or the budget of states is spent.
+//! in O(a·b) for `b` packets among `a` others. For a flow with one packet that is the best insertion. Flow after flow is tried,
+//! until a round of all improves nothing, the order meets its bound, or the budget of states is spent.
 
 use alloc::vec::Vec;
 
 use super::matrix::Matrix;
 
-/// More than any sum of gaps, and far enough from overflow to be added to.
+/// Larger than any sum of gaps, and small enough to be added to without overflow.
 const FAR: i64 = i64::MAX / 2;
 
 /// The search with its scratch memory.
@@ -34,8 +34,8 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Betters `tour`, which runs from 0 to 0 and has the sum of gaps `sum`, until that falls to `bound` or no merge
-    /// lessens it, looking at about `budget` states. Packets of equal `flow` keep their order. The answer is the new sum.
+    /// Improves `tour`, which runs from 0 to 0 and has the sum of gaps `sum`, until the sum falls to `bound`, no merge improves
+    /// it, or about `budget` states are examined. Packets of equal `flow` keep their order. Returns the new sum.
     pub fn improve(
         &mut self,
         gaps: &Matrix,
@@ -87,7 +87,7 @@ impl Merge {
         came_from_own.clear();
         after_other.clear();
         after_own.clear();
-        // None of the others: the flow's in a row.
+        // None of the others placed: the flow's packets in a row.
         let mut sum = 0;
         for j in 0..width {
             if j > 0 {
@@ -103,7 +103,7 @@ impl Merge {
             for j in 0..width {
                 let packet = own[j];
                 let (from_other, from_own) = (after_other[j] + between, after_own[j] + gaps.gap(packet, pair[1]));
-                // Where j is 0 the gaps here are no gaps of packets, but the sums they are added to are far.
+                // If j is 0 these gaps are meaningless, but the sums they are added to are `FAR`.
                 let onto_other = left_other + row[usize::from(packet)];
                 let onto_own = left_own + gaps.gap(own[j.saturating_sub(1)], packet);
                 came_from_own.push([from_own < from_other, onto_own < onto_other]);
@@ -118,7 +118,7 @@ impl Merge {
         (other_last.min(own_last), own_last < other_last)
     }
 
-    /// Walks the states back from the last.
+    /// Walks the states back from the last, and writes the merged order.
     fn put_back(&mut self, tour: &mut [u16], mut is_own: bool) {
         let (mut i, mut j) = (self.others.len() - 1, self.own.len() - 1);
         for place in (1..tour.len() - 1).rev() {

@@ -3,53 +3,52 @@
 //! Zhang, Qi, Guo, Li, Li and Jin, *ATFQ: a fair and efficient packet scheduling method in multi-resource
 //! environments*, IEEE Transactions on Network and Service Management 12(4), 2015.
 //!
-//! **Fairness.** Each packet has a finish tag `F`, the *active time* of its flow when it is finished: what
+//! **Fairness.** Each packet has a finish tag `F`, the *active time* of its flow when it is finished: the one that
 //! [`nowait`](super::nowait) computes, divided by the flow's weight packet by packet,
 //!
 //! ```text
 //! F(k+1) = F(k) + active_increment(k, k+1) / w                                     (eqs. 2–5)
 //! ```
 //!
-//! A newly backlogged flow starts at the largest tag among the packets in process, `V`, or at 0 in an empty box (eq.
-//! 1). In the paper that is all, and it can be exploited: a flow that sends its next packet when its last has just been
-//! released is newly backlogged every time, finds its own last tag in process, gets it again, and never advances; all
-//! others starve. Here the flow's own recursion counts as long as the box has not been empty since:
+//! A newly backlogged flow starts at the largest tag among the packets in process, `V`, or at 0 in an empty box (eq. 1). In the
+//! paper that is all, and it can be exploited: a flow that sends its next packet when its last has just been released is newly
+//! backlogged every time, finds its own last tag in process, gets it again, and never advances; all others starve. Here the
+//! flow's own recursion also counts, as long as the box has not been empty since:
 //!
 //! ```text
 //! F = max(V, F(last) + active_increment(last, first) / w)
 //! ```
 //!
-//! Eq. 1 also leaves open what holds when packets are queued and none is in process, between the finish of one and the
-//! start of the next: then `V` is the tag of the last released packet.
+//! Eq. 1 also leaves open which `V` applies while packets are queued and none is in process, between the finish of one and the
+//! start of the next: here it is the tag of the last released packet.
 //!
-//! **Efficiency.** Packets are served loop by loop. A loop holds the `x` packets with the smallest tags over all flows,
-//! several of one flow if need be (`batch=x`), or those whose tags lie in one *time domain* `[T, T + D)` (`domain=D`;
-//! the domains tile time, empty ones are skipped, and 4096 packets fill a loop). Within it they go in the order that
-//! leaves the first resource idle least, including the gap after the previous loop's last packet:
-//! `E = Σ L(p,1) + Σ gap` (eq. 6). For two resources that order is exact, for more it is the best that a bounded search
-//! finds; the module `sequencer` says how. `gap_over_bound_percent` among the counters is how much longer `E` was, over
-//! all loops, than a lower bound on every order: for two resources 0 unless flows with unequal packets have several in
-//! one loop, whose order must be kept.
+//! **Efficiency.** Packets are served loop by loop. A loop holds the `x` packets with the smallest tags over all flows, several
+//! of one flow if need be (`batch=x`), or those whose tags lie in one *time domain* `[T, T + D)` (`domain=D`; the domains tile
+//! time, empty ones are skipped, and 4096 packets fill a loop). Within it they go in the order that leaves the first resource
+//! idle least, including the gap after the previous loop's last packet: `E = Σ L(p,1) + Σ gap` (eq. 6). For two resources that
+//! order is exact, for more it is the best that a bounded search finds; see the module `sequencer`. The counter
+//! `gap_over_bound_percent` is how much longer `E` was, over all loops, than a lower bound on every order: for two resources it
+//! is 0 unless flows with unequal packets have several in one loop, whose order must be kept.
 //!
-//! Since loops take the smallest tags there are, the tags that two backlogged flows have reached differ at the end of a
-//! loop by at most what one packet adds, and within a domain by less than `D` more. A flow's first packet bears the tag
-//! at which the flow begins, so what it takes is in no tag: the active times over weights that two flows have received
-//! differ by up to one first packet's whole time through the box, over its flow's weight, more than that. `batch=1`
-//! serves strictly by tags. (The paper states no bound.)
+//! Since loops take the smallest tags there are, the tags that two backlogged flows have reached differ at the end of a loop by
+//! at most what one packet adds, and within a domain by less than `D` more. A flow's first packet has the tag at which the flow
+//! begins, so its own time is in no tag: the active times over weights that two flows have received differ by up to one first
+//! packet's whole time through the box, over its flow's weight, more than that. `batch=1` serves strictly by tags. (The paper
+//! states no bound.)
 //!
-//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
-//! `new-flows=shared` the first packets of all new flows are one flow's, whose tags the recursion above gives, so that all of
-//! them together get no more active time than one flow does. The module `new_flows` says more.
+//! A new flow starts at `V`, so while new flows arrive as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows share the tags of a single flow, which the recursion above gives, so
+//! that all of them together get no more active time than one flow does. See the module `new_flows`.
 //!
-//! O(log n) per packet for the n backlogged flows, and O(log x) for the order of two resources. Where an order must be
-//! searched for, blocks of `b <= 64` packets take O(b) a packet in general and O(b²) at worst, and `effort` states a
-//! packet. The whole loop is formed when its first packet is requested. Dropping a queued packet costs up to O(x).
+//! O(log n) per packet for the n backlogged flows, and O(log x) for the order of two resources. If an order must be searched
+//! for, blocks of `b <= 64` packets take O(b) per packet in general and O(b²) at worst, plus `effort` states per packet. The
+//! whole loop is formed when its first packet is requested. Dropping a queued packet costs up to O(x).
 //!
 //! # Worked example
 //!
-//! The paper's Fig. 1: flow 0 needs 4 units of both resources, flow 1 two of the first and one of the second. Strict
-//! fairness alternates one packet of flow 0 with two of flow 1, and the first resource idles for 2 units after each of
-//! flow 0's, 20 % of the time. A loop of six puts together what fits:
+//! The paper's Fig. 1: flow 0 needs 4 units of both resources, flow 1 two of the first and one of the second. Strict fairness
+//! alternates one packet of flow 0 with two of flow 1, and the first resource idles for 2 units after each of flow 0's, 20 % of
+//! the time. A loop of six groups packets that fit:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -93,7 +92,7 @@ use crate::{
     flow::{FlowMap, Place, Waiting, per_weight},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "atfq",
     summary: "equal active time, packets sequenced in loops to leave the first resource few gaps",
@@ -134,7 +133,7 @@ pub const ENTRY: Entry = Entry {
 pub enum Cut {
     /// After this many packets, from 1 to 4096.
     Batch(usize),
-    /// Where active time passes a multiple of this, which is not 0.
+    /// When active time passes a multiple of this, which must not be 0.
     Domain(Nanos),
 }
 
@@ -166,12 +165,12 @@ pub struct Atfq {
     flows: FlowMap<State>,
     // Flows with packets that are in no loop, by the tag of the first of those.
     waiting: FlowHeap,
-    // Whose packet goes when in the current loop; `played` of them are through.
+    // The current loop: the flow of each packet in order; `played` of them have been released.
     order: Vec<FlowId>,
     played: usize,
     sequencer: Sequencer,
     in_service: InService,
-    // Counts the times that the box went from empty to busy.
+    // Counts transitions of the box from empty to busy.
     busy_period: u64,
     last_tag: f64,
     last_demand: [Nanos; MAX_RESOURCES],
@@ -179,7 +178,7 @@ pub struct Atfq {
     shared: Option<Shared>,
 }
 
-/// The line of new flows, and its tags as of a flow.
+/// The line of new flows, with the state of a single flow.
 #[derive(Debug, Default)]
 struct Shared {
     line: NewFlows,
@@ -191,9 +190,9 @@ struct State {
     // The tag and the demand of the last packet that was released, in this busy period of the box.
     tag: f64,
     busy_period: u64,
-    // Eq. 1 at the time that the flow was last newly busy.
+    // Eq. 1 at the time when the flow was last newly backlogged.
     floor: f64,
-    // This many places of the current loop are the flow's.
+    // The number of places of the current loop that are the flow's.
     chosen: u32,
     // While a loop is formed: the flow's first packet that is not chosen, and the sequencer's name for its last that is.
     next: Place,
@@ -202,7 +201,7 @@ struct State {
 }
 
 impl State {
-    /// The tag of the flow's oldest waiting packet, which takes `times`.
+    /// The tag of the flow's oldest queued packet, which takes `times`.
     #[inline]
     fn head_tag(&self, busy_period: u64, times: &[Nanos], weight: f64) -> f64 {
         if self.busy_period != busy_period {
@@ -222,7 +221,7 @@ struct Figures {
 }
 
 impl Atfq {
-    /// Loops end by `cut`; up to `effort` moves a packet are tried to better an order, over `resources` resources.
+    /// Loops end by `cut`; up to `effort` states per packet are searched to improve an order, over `resources` resources.
     #[must_use]
     pub fn new(cut: Cut, effort: u64, resources: usize) -> Self {
         Self {
@@ -242,13 +241,13 @@ impl Atfq {
         }
     }
 
-    /// The same, where the first packets of new flows are all one flow's.
+    /// Makes the first packets of all new flows share the tags of a single flow.
     #[must_use]
     pub fn sharing_new_flows(self) -> Self {
         Self { shared: Some(Shared::default()), ..self }
     }
 
-    /// Whether a packet of `flow` is to wait in the line of new flows.
+    /// Adds `flow` to the line if it is new; returns whether its packet waits in the line.
     fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
         let floor = self.newly_busy_tag();
         let Some(shared) = &mut self.shared else { return false };
@@ -267,8 +266,8 @@ impl Atfq {
         Some((flow, shared.state.head_tag(self.busy_period, head.demand().times(), queues.weight(flow))))
     }
 
-    /// The flow whose packet has the least tag among those in no loop: one that waits, or the first new flow, which is
-    /// `established` then and bears the line's tag.
+    /// The flow whose packet has the least tag among those in no loop: a queued one, or the first new flow. With `establish`
+    /// the new flow becomes established and takes over the line's tag.
     #[inline]
     fn least(&mut self, queues: &Queues, establish: bool) -> Option<(FlowId, f64)> {
         if self.shared.is_none() { self.waiting.peek() } else { self.least_of_all(queues, establish) }
@@ -291,7 +290,7 @@ impl Atfq {
         new_flow
     }
 
-    /// The box was empty: tags start again from 0.
+    /// The box was empty: tags restart from 0.
     fn begin_busy_period(&mut self) {
         self.busy_period += 1;
         self.last_tag = 0.0;
@@ -308,8 +307,8 @@ impl Atfq {
         self.in_service.largest(0).unwrap_or(self.last_tag)
     }
 
-    /// Puts the flow in order by its first packet that is in no loop, or takes it out if it has none. Walks over those
-    /// that are, which in the arrivals between two loops happens at most once a flow.
+    /// Orders the flow by its first packet that is in no loop, or removes it if there is none. Walks over the flow's packets in
+    /// the loop, at most once a flow among the arrivals between two loops.
     fn file(&mut self, queues: &Queues, flow: FlowId) {
         if self.shared.as_ref().is_some_and(|shared| shared.line.has(flow)) {
             return;
@@ -344,7 +343,7 @@ impl Atfq {
         let mut busy = Nanos::ZERO;
         while let Some((_, tag)) = self.least(queues, false) {
             let chosen = self.sequencer.len();
-            // The first is taken even where tags are so large that adding a domain does not change them.
+            // The first is taken even if tags are so large that adding a domain does not change them.
             if chosen >= most || (tag >= end && chosen > 0) {
                 break;
             }
@@ -383,11 +382,11 @@ impl Atfq {
     }
 }
 
-/// From the tag of a waiting packet to that of the next.
+/// The difference between the tag of a queued packet and that of the next.
 #[inline]
 fn step(packet: Waiting<'_>, next: Waiting<'_>, weight: f64) -> f64 {
     let increment = if packet.is_short() {
-        // One resource counts as two of which the second takes no time.
+        // One resource counts as two, with no time on the second.
         active_increment(Some(&packet.first_two()), &next.first_two())
     } else {
         active_increment(Some(packet.demand().times()), next.demand().times())
@@ -426,7 +425,7 @@ impl Policy for Atfq {
             }
             let floor = self.newly_busy_tag();
             let state = self.flows.at(flow);
-            // A flow that still has places in the loop, its packets dropped, was not idle.
+            // A flow that still has places in the loop, whose packets were dropped, was not idle.
             if state.chosen == 0 {
                 state.floor = floor;
             }
@@ -496,7 +495,7 @@ impl Policy for Atfq {
         knobs.of(ENTRY.name)?;
         let (cut, effort) = (Cut::of(knobs)?, effort(knobs)?);
         knobs.keeps(NEW_FLOWS.key, are_shared(knobs)? == self.shared.is_some())?;
-        // The loop that was formed is played to its end.
+        // The loop already formed is played to its end.
         self.cut = cut;
         self.sequencer.set_effort(effort);
         Ok(())

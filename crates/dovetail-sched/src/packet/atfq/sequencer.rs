@@ -1,24 +1,23 @@
 //! The order of one loop's packets.
 //!
-//! For two resources Gilmore and Gomory's algorithm gives the least sum of gaps. For more, no-wait flow shop
-//! sequencing is NP-hard, but the gap is the largest of `m - 1` terms (see [`nowait`](crate::packet::nowait)):
+//! For two resources Gilmore and Gomory's algorithm gives the least sum of gaps. For more, no-wait flow shop sequencing is
+//! NP-hard, but the gap is the largest of `m - 1` terms (see [`nowait`](crate::packet::nowait)):
 //!
 //! ```text
 //! gap(p, q) = max over n = 2..m of gap_n(p, q),   gap_n(p, q) = max(0, B_n(p) - A_n(q)),
 //! B_n(p) = L(p,2) + … + L(p,n),   A_n(q) = L(q,1) + … + L(q,n-1)
 //! ```
 //!
-//! and each `gap_n` alone is a problem of two resources. Its least sum is at most that of any order under the true gap,
-//! so the largest of the `m - 1` least sums bounds every order from below, and each of the `m - 1` orders is a
-//! candidate. Where the last resources take the least time, as a fast link after slow processing, the bound is met
-//! (the paper's eq. 8) and that is all. Else the best candidate is cut into blocks of at most 64 packets, and each
-//! block is ordered anew from the cheapest [assignment](super::assignment) of followers, which is a bound too if the
-//! loop is one block.
+//! and each `gap_n` alone is a problem of two resources. Its least sum is at most that of any order under the true gap, so the
+//! largest of the `m - 1` least sums is a lower bound for every order, and each of the `m - 1` orders is a candidate. If the
+//! last resources take the least time, such as a fast link after slow processing, the bound is met (the paper's eq. 8) and the
+//! search ends. Otherwise the best candidate is cut into blocks of at most 64 packets, and each block is reordered, starting
+//! from the cheapest [assignment](super::assignment) of followers, which is also a bound if the loop is one block.
 //!
-//! A flow's packets must leave in order. Algorithms that know nothing of flows may reorder them; then the places that
-//! they assign to a flow go to the flow's packets in order of arrival. Where a flow's packets differ, that reintroduces
-//! gaps, for two resources too. A search that keeps each flow's order, by [merging](super::merge), then improves the
-//! blocks until the bound is met, nothing helps, or its budget is spent.
+//! A flow's packets must leave in order. Algorithms that ignore flows may reorder them; then the places that they assign to a
+//! flow go to the flow's packets in order of arrival. If a flow's packets differ, that reintroduces gaps, for two resources
+//! too. A search that keeps each flow's order, by [merging](super::merge), then improves the blocks until the bound is met,
+//! nothing helps, or its budget is spent.
 
 use alloc::vec::Vec;
 
@@ -27,16 +26,16 @@ use crate::{FlowId, Nanos};
 
 pub use super::gilmore_gomory::LONGEST;
 
-/// 39 hours: a packet that takes a resource longer counts as taking so long, which keeps sums of seven in range.
+/// 39 hours: longer times on a resource are capped at this, which keeps sums of seven in range.
 const LONGEST_TIME: u64 = super::gilmore_gomory::TIME_BOUND / 8;
 
-/// As many packets are ordered together where no exact algorithm is known.
+/// The number of packets ordered together if no exact algorithm is known.
 const BLOCK: usize = 64;
 
-/// Packets with what their gaps come from.
+/// Packets, with the sums that determine their gaps.
 #[derive(Debug, Default)]
 struct Jobs {
-    // How many sums a packet has: one less than resources.
+    // The number of sums per packet: one less than resources.
     cuts: usize,
     // A_n and B_n for n = 2..m, in ns.
     comes: Vec<u64>,
@@ -81,12 +80,12 @@ impl Jobs {
     }
 }
 
-/// What an order came to, in nanoseconds.
+/// The result of ordering a loop, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
-    /// The sum of gaps on the first resource, with the one before the first packet.
+    /// The sum of gaps on the first resource, including the one before the first packet.
     pub gaps: u64,
-    /// No order has less.
+    /// A lower bound on that sum for every order.
     pub bound: u64,
 }
 
@@ -95,12 +94,12 @@ pub struct Outcome {
 pub struct Sequencer {
     effort: u64,
     jobs: Jobs,
-    // A flow's packets of this loop as a list: its first, and from each the next.
+    // A flow's packets of this loop as a list: for each packet the flow's first, and the next.
     first: Vec<u16>,
     next: Vec<u16>,
     // Whether some flow's packets differ, so that their order matters.
     differ: bool,
-    // At a flow's first packet: which of them is given the flow's next place.
+    // At a flow's first packet: which of its packets gets the flow's next place.
     turn: Vec<u16>,
     gilmore_gomory: GilmoreGomory,
     assignment: Assignment,
@@ -116,13 +115,13 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    /// Searches up to `effort` states a packet from now on.
+    /// Sets the number of states per packet to search.
     pub const fn set_effort(&mut self, effort: u64) {
         self.effort = effort;
     }
 
-    /// For `resources` resources. Where the best order is not at hand, searches up to `effort` states a packet; with 0
-    /// the algorithm for two resources is all.
+    /// For `resources` resources. If no exact algorithm applies, searches up to `effort` states per packet; with 0 only the
+    /// algorithm for two resources is used.
     #[must_use]
     pub fn new(resources: usize, effort: u64) -> Self {
         let jobs = Jobs { cuts: resources.saturating_sub(1), ..Jobs::default() };
@@ -137,15 +136,15 @@ impl Sequencer {
         self.differ = false;
     }
 
-    /// How many packets the loop has.
+    /// The number of packets in the loop.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.first.len()
     }
 
-    /// Adds the next packet of `flow`, with `times` on each resource; `previous` is the answer for the flow's packet
-    /// before it in this loop. At most [`LONGEST`] packets.
+    /// Adds the next packet of `flow`, with `times` on each resource, and returns its name; `previous` is the name of the
+    /// flow's packet before it in this loop. At most [`LONGEST`] packets.
     #[inline]
     pub fn push(&mut self, flow: FlowId, times: &[Nanos], previous: Option<u16>) -> u16 {
         let at = self.first.len() as u16;
@@ -163,7 +162,8 @@ impl Sequencer {
         at
     }
 
-    /// Orders the loop, to follow a packet that takes `before` (zeros for none): `order` becomes whose packet goes when.
+    /// Orders the loop, to follow a packet that takes `before` (zeros for none): writes the flow of each packet in order to
+    /// `order`.
     pub fn finish(&mut self, before: &[Nanos], order: &mut Vec<FlowId>) -> Outcome {
         order.clear();
         let packets = self.len();
@@ -181,7 +181,7 @@ impl Sequencer {
         outcome
     }
 
-    /// The best of the orders that are each best for two resources.
+    /// The best of the orders that are each optimal for two resources.
     fn candidates(&mut self) -> Outcome {
         let (packets, cuts) = (self.len(), self.jobs.cuts);
         let mut outcome = Outcome { gaps: u64::MAX, bound: 0 };
@@ -206,7 +206,7 @@ impl Sequencer {
         outcome
     }
 
-    /// Gives the places of each flow to its packets in order of arrival.
+    /// Assigns the places of each flow to its packets in order of arrival.
     fn hand_out(&mut self) {
         self.turn.clear();
         self.turn.extend(0..self.first.len() as u16);
@@ -217,7 +217,7 @@ impl Sequencer {
         }
     }
 
-    /// Orders the best candidate anew, block by block.
+    /// Reorders the best candidate, block by block.
     fn improve(&mut self, outcome: &mut Outcome) {
         let packets = self.len();
         let blocks = packets.div_ceil(BLOCK);
@@ -236,8 +236,8 @@ impl Sequencer {
         }
     }
 
-    /// Orders anew the packets at these places of the best candidate, where no more than `excess` can be gained. By how
-    /// much the gaps are less, and what gaps these packets leave in any order.
+    /// Reorders the packets at these places of the best candidate, where at most `excess` can be gained. Returns the reduction
+    /// of the gaps, and a lower bound on the gaps of these packets in any order.
     fn improve_block(&mut self, start: usize, end: usize, excess: u64) -> (u64, u64) {
         let Self { jobs, first, gaps, block, block_tour, block_best, .. } = self;
         block.clear();
@@ -254,11 +254,11 @@ impl Sequencer {
         let mut sum = before;
         let mut bound = 0;
         let flow = |name: u16| first[usize::from(block[usize::from(name)])];
-        // For two resources the candidate is such an assignment already.
+        // For two resources the candidate is already such an assignment.
         if jobs.cuts > 1 {
             bound = self.assignment.solve(gaps, block_tour);
             if self.differ {
-                // A flow's names rise with arrival.
+                // A flow's names increase with arrival.
                 for place in 1..block.len() {
                     for later in place + 1..block.len() {
                         let (one, other) = (block_tour[place], block_tour[later]);

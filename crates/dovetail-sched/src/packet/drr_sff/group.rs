@@ -1,4 +1,4 @@
-//! One of the two groups: its turns, its deficit, and what it holds.
+//! One of the two groups: its turns, its deficit, and its contents.
 
 use core::hint::{black_box, select_unpredictable};
 
@@ -9,24 +9,24 @@ use super::{
     ring::{Active, Ring, TURN},
 };
 
-/// The short flows, or the long ones.
+/// The group of short flows, or that of long ones.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) turns: Ring<TURN>,
     pub(super) flows: usize,
     pub(super) deficit_bytes: f64,
-    // The present round: the mark of the flows that had a visit in it or joined since it began, its quantum, and the most
-    // that such a flow went over, both for weight 1.
+    // The current round: the mark of flows that had a visit in it or joined since it began, its quantum, and the largest
+    // overshoot of such a flow, both for weight 1.
     round: bool,
     quantum_bytes: f64,
     pub(super) over_bytes: f64,
     pub(super) sent_bytes: u64,
     pub(super) evicted: u64,
-    /// Kept where the buffer has a bound.
+    /// Kept if the buffer is bounded.
     pub(super) held: Option<Held>,
 }
 
-/// What of a group waits.
+/// The queued packets of a group.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) packets: u64,
@@ -55,7 +55,7 @@ impl Group {
         self.turns.is_empty()
     }
 
-    /// `at` joins with `packets` of `bytes` waiting; its turn comes last.
+    /// Adds `at`, with `packets` of `bytes` queued; its turn comes last.
     #[inline]
     pub(super) fn join(&mut self, active: &mut Slab<Active>, at: u32, packets: u32, bytes: u64) {
         active[at as usize].round = self.round;
@@ -66,32 +66,31 @@ impl Group {
         }
     }
 
-    /// The first flow is visited and earns its quantum, of `least_bytes` or more for weight 1, unless it has credit left. If
-    /// it needs one and has had its visit of this round, it begins another. What is to be added to its deficit.
+    /// Visits the first flow, which earns its quantum, at least `least_bytes` for weight 1, unless it has credit left. If it
+    /// needs one and has already been visited in this round, begins another round. Returns the addition to its deficit.
     #[inline]
     pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) -> f64 {
         let earns = first.deficit_bytes <= 0.0;
-        // Each of these is anybody's guess, and both together are rare: hidden from the compiler, which would make a branch
-        // of each.
+        // Each of these is unpredictable, and both together are rare: hidden from the compiler, which would branch on each.
         if black_box(earns & (first.round == self.round)) {
             self.round = !self.round;
             self.quantum_bytes = least_bytes.max(self.over_bytes);
             self.over_bytes = 0.0;
         }
-        // Selected rather than asked: whether the last visit ended is anybody's guess.
+        // A selection instead of a branch: whether the last visit ended is unpredictable.
         let earned = select_unpredictable(earns, self.quantum_bytes * weight, 0.0);
-        // A flow that came from the other group with credit had no visit here yet.
+        // A flow that came from the other group with credit has not been visited here yet.
         first.round = self.round;
         earned
     }
 
-    /// A flow's deficit is so much below zero, for weight 1, and must be above with the next quantum.
+    /// A flow's deficit is this far below zero, for weight 1, and must be positive after the next quantum.
     #[inline]
     pub(super) fn went_over(&mut self, bytes: f64) {
         self.over_bytes = self.over_bytes.max(bytes);
     }
 
-    /// `at`, with `packets` of `bytes` waiting, leaves.
+    /// Removes `at`, with `packets` of `bytes` queued.
     #[inline]
     pub(super) fn leave(&mut self, active: &mut Slab<Active>, at: u32, packets: u32, bytes: u64) {
         self.turns.remove(active, at);
@@ -103,7 +102,7 @@ impl Group {
 }
 
 impl Held {
-    /// Packets and bytes of `at` that wait were the first of each pair, and are the second.
+    /// Changes the packets and bytes that `at` has queued from the first of each pair to the second.
     #[inline(never)]
     pub(super) fn change(&mut self, active: &mut Slab<Active>, at: u32, packets: (u32, u32), bytes: (u64, u64)) {
         self.packets = self.packets + u64::from(packets.1) - u64::from(packets.0);

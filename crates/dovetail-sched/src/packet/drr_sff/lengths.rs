@@ -1,11 +1,11 @@
 //! Flows by the number of their queued packets, to find the longest queue.
 //!
-//! McKenney, *Stochastic fairness queueing*, INFOCOM 1990: a list of the queues of each length, and the largest length
-//! with a queue in it. A queue changes its length by one at a time, but joins and leaves a group at any length; the
-//! largest remaining length is then found in a tree of bit sets, a bit for each length and above it a bit for each word
-//! that is not zero. Its height is six words for any length below 2^36, so every operation is O(1).
+//! McKenney, *Stochastic fairness queueing*, INFOCOM 1990: a list of the queues of each length, and the largest length that has
+//! a queue. A queue changes its length by one at a time, but joins and leaves a group at any length; the largest remaining
+//! length is then found in a tree of bit sets, with a bit for each length and above it a bit for each word that is not zero.
+//! Its height is six words for any length below 2^36, so every operation is O(1).
 //!
-//! Among queues of the same length, the one that reached it last is taken.
+//! Among queues of the same length, the one that reached it last is chosen.
 
 use alloc::vec::Vec;
 
@@ -28,7 +28,7 @@ impl Lengths {
         Self { of_length: Vec::new(), occupied: [const { Vec::new() }; HEIGHT] }
     }
 
-    /// A flow of the longest queue.
+    /// A flow with the longest queue.
     pub(super) fn longest(&self) -> Option<u32> {
         let mut place = 0;
         for level in self.occupied.iter().rev() {
@@ -38,7 +38,7 @@ impl Lengths {
         self.of_length[place].first()
     }
 
-    /// `at` has `packets` waiting, which are not 0.
+    /// Adds `at` with `packets` queued, which must not be 0.
     pub(super) fn insert(&mut self, flows: &mut Slab<Active>, at: u32, packets: u32) {
         let mut place = packets as usize;
         if place >= self.of_length.len() {
@@ -55,7 +55,7 @@ impl Lengths {
         }
     }
 
-    /// `at`, which had `packets` waiting, has another number or left.
+    /// Removes `at`, which had `packets` queued.
     pub(super) fn remove(&mut self, flows: &mut Slab<Active>, at: u32, packets: u32) {
         let mut place = packets as usize;
         self.of_length[place].remove(flows, at);
@@ -90,7 +90,7 @@ mod tests {
                 flows.insert(Active::new(FlowId(flow), false));
             }
             let mut lengths = Lengths::new();
-            // Length and when the flow came to it.
+            // Length, and when the flow reached it.
             let mut model = BTreeMap::new();
             for (number, (at, packets)) in (0..).zip(steps) {
                 if let Some((packets, _)) = model.remove(&at) {

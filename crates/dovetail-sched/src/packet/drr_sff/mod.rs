@@ -13,36 +13,35 @@
 //! i leaves g if it is empty; it moves to the tail of the long group if bytes_scheduled_i >= th, to the tail of g if DC_i <= 0
 //! ```
 //!
-//! Between its turns a flow has a deficit over what it was owed, of less than a packet: it may send before it has
-//! earned. A flow's packets never overtake each other: its position moves from one group to the other, its queue does
-//! not.
+//! Between its turns a flow has a deficit below zero by less than a packet: it may send before it has earned. A flow's packets
+//! never overtake each other: its position moves from one group to the other, its queue does not.
 //!
-//! **What the paper leaves open.** A flow that runs empty leaves its list; its count of bytes sent is kept until it has
-//! nothing queued and a packet arrives later than `timeout` after its last (section 3.1); what was dropped while others
-//! were queued does not count. A group that runs empty loses its deficit and its turn. The second `if` of the long
-//! group is an `else if`.
+//! **What the paper leaves open.** A flow that runs empty leaves its list; its count of bytes sent is kept until it has nothing
+//! queued and a packet arrives later than `timeout` after its last (section 3.1); packets dropped while others of the flow were
+//! queued do not count as its last. A group that runs empty loses its deficit and its turn. The second `if` of the long group is
+//! an `else if`.
 //!
-//! **Quanta.** One addition must make a deficit positive, or the order of service would not depend on it: as printed, a
-//! flow of packets larger than the quantum is served at every visit however far below zero it is, and gets more than
-//! its share. So each round of a group, in which every flow is visited once, has a quantum of its own, stated for
-//! weight 1: `quantum`, or the largest `-DC_i/w_i` at which a visit of the previous round ended, if that is more. The
-//! groups' `base` is raised in the same way, a round being a turn of each. While no packet exceeds its flow's quantum
-//! none of this happens. The paper leaves the groups' quanta open except for their ratio: here the smaller one is
-//! `base`, the least that O(1) allows, `quantum_short = max(ratio, 1)·base` and `quantum_long = max(1/ratio, 1)·base`.
+//! **Quanta.** One addition must make a deficit positive, or the order of service would not depend on it: as printed, a flow of
+//! packets larger than the quantum is served at every visit however far below zero it is, and gets more than its share. So each
+//! round of a group, in which every flow is visited once, has its own quantum, stated for weight 1: `quantum`, or the largest
+//! `-DC_i/w_i` at which a visit of the previous round ended, if that is more. The groups' `base` is raised in the same way, a
+//! round being a turn of each. While no packet exceeds its flow's quantum none of this happens. The paper leaves the groups'
+//! quanta open except for their ratio: here the smaller one is `base`, the least that O(1) allows,
+//! `quantum_short = max(ratio, 1)·base` and `quantum_long = max(1/ratio, 1)·base`.
 //!
-//! **Fairness.** Within a group a flow's `sent_i/w_i` is its quanta so far less `DC_i/w_i`, with
-//! `-L_i <= DC_i <= Q·w_i`, `Q` being the largest quantum and `L` the largest packets. A round gives the same quantum
-//! to all, so that of two flows' quanta one is at most one ahead, and only during the visit of the flow that is ahead
-//! can its deficit be positive. So over any interval in which both are backlogged in the group
+//! **Fairness.** Within a group a flow's `sent_i/w_i` is its quanta so far less `DC_i/w_i`, with `-L_i <= DC_i <= Q·w_i`, `Q`
+//! being the largest quantum and `L` the largest packets. A round gives the same quantum to all, so of two flows one has at
+//! most one quantum more, and only during the visit of that flow can its deficit be positive. So over any interval in which
+//! both are backlogged in the group
 //!
 //! ```text
 //! |sent_i/w_i - sent_j/w_j| <= Q + L_i/w_i + L_j/w_j                 Q <= max(quantum, largest L_k/w_k)
 //! |sent_short/ratio - sent_long| <= B + L/ratio + L                  B = max(1/ratio, 1)·base,  base <= max(quantum, L)
 //! ```
 //!
-//! to which the long group adds the credit that a flow brought from the short one, at most another `Q`; the second
-//! while both groups are backlogged, by the same argument. Every visit sends a packet: O(1), at any weights and sizes.
-//! The price, as in `mr3`: a flow of small weight lengthens all turns by as much as it needs.
+//! to which the long group adds the credit that a flow brought from the short one, at most another `Q`; the second holds while
+//! both groups are backlogged, by the same argument. Every visit sends a packet: O(1), at any weights and sizes. The price, as
+//! in `mr3`: a flow of small weight lengthens all turns by as much as it needs.
 //!
 //! **A full buffer** steals from the tail of the longest queue of a group, in packets (McKenney's buffer stealing).
 //! Under `steal=long-first`, as printed, that is the long group while it has packets: when short flows alone fill the
@@ -52,15 +51,14 @@
 //! is always backlogged, and gets its weight of the link. The longest queue is found in O(1), from a list of the queues
 //! of each length. The rule is part of the policy, whatever drop policy the limits specify.
 //!
-//! **`threshold=auto`** sets `th` so that the short group carries the fraction `target` of the bytes. By section 3.4
-//! short flows with the fraction `q` of the bytes are favoured only if `ratio > q/(1 - q)`: for a ratio of 2, below
-//! 2/3. The fraction carried may be 1.42 times the target, so that targets up to 0.47 are safe; the default, 0.4, is
-//! what the paper tried (section 4.3).
+//! **`threshold=auto`** sets `th` so that the short group carries the fraction `target` of the bytes. By section 3.4 short
+//! flows with the fraction `q` of the bytes are favoured only if `ratio > q/(1 - q)`: for a ratio of 2, below 2/3. The fraction
+//! carried may be 1.42 times the target, so targets up to 0.47 are safe; the default, 0.4, is the paper's (section 4.3).
 //!
 //! # Worked example
 //!
-//! Packets of 1000 bytes, a quantum of 1000, ratio 2. Flow 0 is past the threshold of 2000 bytes when flows 1 and 2
-//! arrive with two packets each: two of theirs go for one of flow 0.
+//! Packets of 1000 bytes, a quantum of 1000, ratio 2. Flow 0 is past the threshold of 2000 bytes when flows 1 and 2 arrive with
+//! two packets each: two of theirs are sent for each of flow 0.
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -106,7 +104,7 @@ use threshold::Following;
 
 pub use settings::{Settings, Steal, Threshold};
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: Entry = Entry {
     name: "drr-sff",
     summary: "deficit round robin by bytes, the first bytes of every flow first",
@@ -161,7 +159,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// The threshold until enough was sent to set another: the paper's.
+/// The threshold until enough has been sent to set another: the paper's.
 const FIRST_THRESHOLD_BYTES: u64 = 20_000;
 
 const SHORT: usize = 0;
@@ -175,24 +173,25 @@ pub struct DrrSff {
     threshold_bytes: u64,
     following: Option<Following>,
     quantum_bytes: f64,
-    // The groups' quanta over the base, and as they are.
+    // The groups' quanta relative to the base, and in bytes.
     bases: [f64; 2],
     quanta_bytes: [f64; 2],
-    // Counted only while a group went over by more than the quantum in this round or the last: who had a turn in this round,
-    // and by how many bytes over their quantum for a base one of those went over.
+    // Tracked only while a group overshot by more than the quantum in this round or the last: which groups had a turn in this
+    // round, and the largest overshoot, as the base that makes it up in one quantum.
     is_raised: bool,
     had_turn: [bool; 2],
     over_bytes: f64,
     ages: Ages,
     active: Slab<Active>,
-    // Where in `active` a flow is that has packets waiting.
+    // The index in `active` of a flow with queued packets.
     place: FlowMap<u32>,
     groups: [Group; 2],
     turn: usize,
 }
 
 impl DrrSff {
-    /// Empty. `bounded`: whether all flows together may fill a buffer, so that queues must be kept by their lengths.
+    /// An empty scheduler. `bounded`: whether there is a limit on all flows together, so that queues must be ordered by their
+    /// lengths.
     #[must_use]
     pub fn new(settings: &Settings, bounded: bool) -> Self {
         let mut empty = Self {
@@ -216,8 +215,8 @@ impl DrrSff {
         empty
     }
 
-    /// Takes on these settings. Flows stay in their groups until they are sent to; a threshold that follows the traffic
-    /// keeps what it has learnt.
+    /// Changes the settings. Flows stay in their groups until they are served; a threshold that follows the traffic keeps what
+    /// it has learnt.
     fn set(&mut self, settings: &Settings) {
         let Settings { threshold, ratio, timeout, quantum_bytes, steal } = *settings;
         (self.ratio, self.steal, self.quantum_bytes) = (ratio, steal, quantum_bytes as f64);
@@ -227,12 +226,12 @@ impl DrrSff {
             (Threshold::Auto { target }, Some(following)) => following.set_target(target),
             (Threshold::Auto { target }, following) => *following = Some(Following::new(target)),
         }
-        // The smaller group's is 1.
+        // The smaller of the two is 1.
         self.bases = [ratio.max(1.0), (1.0 / ratio).max(1.0)];
         self.set_base(self.quantum_bytes);
     }
 
-    /// What follows when `group` may have run empty.
+    /// Resets the deficit and passes the turn if `group` has run empty.
     #[inline]
     fn settle(&mut self, group: usize) {
         if !self.groups[group].is_empty() {
@@ -245,8 +244,8 @@ impl DrrSff {
         }
     }
 
-    /// The last packet of `at` leaves, which came at `arrival`. Out of line, as all that comes once a flow's turn or more
-    /// rarely: [`dequeue`](Policy::dequeue) is quicker the fewer values it has to keep.
+    /// The last packet of `at`, which arrived at `arrival`, leaves. Out of line, like everything that happens at most once per
+    /// flow's turn: [`dequeue`](Policy::dequeue) is faster the fewer values it has to keep.
     #[inline(never)]
     fn runs_empty(&mut self, group: usize, at: u32, arrival: Nanos) {
         self.ages.ran_empty(self.active[at as usize].flow, arrival);
@@ -255,7 +254,7 @@ impl DrrSff {
         self.settle(group);
     }
 
-    /// `at` goes over to the long group with `packets` of `bytes` waiting, and so far below zero for weight 1.
+    /// Moves `at` to the long group, with `packets` of `bytes` queued and a deficit this far below zero for weight 1.
     #[inline(never)]
     fn becomes_long(&mut self, at: u32, packets: u32, bytes: u64, over_bytes: f64) {
         self.groups[SHORT].leave(&mut self.active, at, packets, bytes);
@@ -265,8 +264,8 @@ impl DrrSff {
         self.settle(SHORT);
     }
 
-    /// The group's turn begins while the base is raised or to be raised: a group that has had its turn of this round begins
-    /// another, with the base that the last one asks for.
+    /// Begins the group's turn while the base is raised or to be raised: a group that has had its turn of this round begins
+    /// another, with the base that the last one requires.
     #[cold]
     fn begin_raised_turn(&mut self, group: usize) {
         if self.had_turn[group] {
@@ -292,14 +291,14 @@ impl DrrSff {
         self.quanta_bytes = self.bases.map(|bases| bases * base_bytes);
     }
 
-    /// Sends a packet of the group, which is not empty.
+    /// Sends a packet of the group, which must not be empty.
     #[inline(always)]
     fn serve(&mut self, turn: usize, queues: &mut Queues) -> Option<Dispatch> {
         let begins = self.groups[turn].deficit_bytes <= 0.0;
         if self.is_raised && begins {
             self.begin_raised_turn(turn);
         }
-        // Selected rather than asked: whether the last turn ended is anybody's guess.
+        // A selection instead of a branch: whether the last turn ended is unpredictable.
         let earns_bytes = select_unpredictable(begins, self.quanta_bytes[turn], 0.0);
         let group = &mut self.groups[turn];
         let at = group.turns.first()?;
@@ -308,7 +307,7 @@ impl DrrSff {
         let head = queues.head(flow)?;
         let (bytes, arrival, is_last) = (head.bytes(), head.arrival(), head.next().is_none());
         let (size, weight) = (f64::from(bytes), queues.weight(flow));
-        // Deficits are written once: who is next hangs on them, and to read what was just written takes time.
+        // Deficits are written once: the next choice depends on them, and reading what was just written takes time.
         let deficit_bytes = active.deficit_bytes + group.visit(active, weight, self.quantum_bytes) - size;
         active.deficit_bytes = deficit_bytes;
         let group_deficit_bytes = group.deficit_bytes + earns_bytes - size;
@@ -317,7 +316,7 @@ impl DrrSff {
         let over_bytes = -deficit_bytes;
         let far_over = -group_deficit_bytes > self.quantum_bytes;
         self.turn = turn ^ usize::from(group_deficit_bytes <= 0.0);
-        // A long flow stays long: what it has had is counted further only where the threshold may rise.
+        // A long flow stays long: its bytes are counted further only if the threshold may rise.
         let is_counted = turn == SHORT || self.following.is_some();
         if group.flows > OUT_OF_CACHE {
             let flow = self.active[next as usize].flow;
@@ -352,7 +351,7 @@ impl DrrSff {
         {
             self.threshold_bytes = threshold_bytes;
         }
-        // Last, so that the packet is written where it is wanted and not moved there.
+        // Last, so that the packet is written in place and not moved.
         Some(Dispatch::plain(queues.pop(flow)))
     }
 
@@ -409,11 +408,11 @@ impl Policy for DrrSff {
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let [is_short_empty, is_long_empty] = [SHORT, LONG].map(|group| self.groups[group].is_empty());
         if is_short_empty | is_long_empty {
-            // Whose turn it is does not hang on what the last packet took: with one group, which is known early, a packet
-            // need not wait for the deficit that the one before left.
+            // The turn does not depend on the size of the last packet: with one group, which is known early, a packet need not
+            // wait for the deficit that the one before left.
             self.serve(usize::from(is_short_empty), queues)
         } else {
-            // 0 or 1; masked, so that no index needs a test.
+            // 0 or 1; masked, so that no index needs a bounds check.
             self.serve(self.turn & 1, queues)
         }
     }

@@ -9,12 +9,12 @@ use crate::FlowId;
 /// No flow.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// Whose turn it is in the group.
+/// The group's turns.
 pub(super) const TURN: usize = 0;
-/// Flows with as many packets waiting.
+/// Flows with the same number of packets queued.
 pub(super) const LENGTH: usize = 1;
 
-/// What only a flow needs that has packets waiting. A visit of the round robin changes these 32 bytes and no others.
+/// State that only a flow with packets queued needs. A visit of the round robin changes these 32 bytes and no others.
 #[derive(Debug, Clone)]
 pub(super) struct Active {
     pub(super) deficit_bytes: f64,
@@ -37,14 +37,14 @@ impl Active {
         Self { deficit_bytes: 0.0, flow, is_long, round: false, links: [alone; 2] }
     }
 
-    /// The one behind it in its list `which`.
+    /// The flow behind it in its list `which`.
     #[inline]
     pub(super) const fn after(&self, which: usize) -> u32 {
         self.links[which].after
     }
 }
 
-/// A circular list of active flows by their links `WHICH`.
+/// A circular list of active flows through their links `WHICH`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ring<const WHICH: usize> {
     first: u32,
@@ -63,7 +63,7 @@ impl<const WHICH: usize> Ring<WHICH> {
         (self.first != NIL).then_some(self.first)
     }
 
-    /// If `ends`, `second` comes first and the first last; without a branch.
+    /// If `ends`, moves the first flow to the end, so that `second` is first; without a branch.
     #[inline]
     pub(super) fn rotate_if(&mut self, ends: bool, second: u32) {
         self.first = select_unpredictable(ends, second, self.first);

@@ -1,23 +1,23 @@
-//! The policy's knobs, read.
+//! The policy's parsed knobs.
 
 use crate::{Nanos, PolicyError, entry::Knobs};
 
-/// When a flow is long.
+/// When a flow becomes long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Threshold {
     /// After this many bytes.
     Bytes(u64),
-    /// After as many as let short flows carry this part of the bytes, between 0 and 1.
+    /// After as many bytes as let short flows carry this fraction of the traffic, between 0 and 1.
     Auto {
-        /// The part.
+        /// The fraction.
         target: f64,
     },
 }
 
-/// Who loses a packet when the buffer is full.
+/// Which group loses a packet when the buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steal {
-    /// The group that holds most of the buffer for its share, ratio to 1.
+    /// The group that exceeds its share of the buffer most; shares are ratio to 1.
     Shares,
     /// The long group while it has packets.
     LongFirst,
@@ -26,7 +26,7 @@ pub enum Steal {
 /// The policy's knobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// When a flow is long.
+    /// When a flow becomes long.
     pub threshold: Threshold,
     /// The short group's quantum over the long group's.
     pub ratio: f64,
@@ -34,7 +34,7 @@ pub struct Settings {
     pub timeout: Nanos,
     /// Bytes that a flow of weight 1 earns a turn.
     pub quantum_bytes: u64,
-    /// Who loses when the buffer is full.
+    /// Which group loses a packet when the buffer is full.
     pub steal: Steal,
 }
 

@@ -1,31 +1,31 @@
 //! A threshold that adapts to the traffic.
 //!
-//! The paper's section 3.2 asks for one and gives no rule; this one is ours. A packet that is sent has a position in
-//! its flow, the bytes that the flow was sent before it. Under a threshold `th` the short group carries exactly the
-//! packets at positions below `th`, whatever the present threshold is: so the bytes at each position tell the short
-//! group's share under any threshold. They are counted between candidates half an octave apart, 1 kB to 16 MB, and
-//! halved every [`HALF_LIFE`](self) of 16 MiB sent, so that the memory covers the same number of flows at any speed.
-//! Every 256 KiB the threshold becomes the smallest candidate whose share reaches the target. At half an octave more
-//! the share is at most `sqrt(2)` times as large: the fraction carried stays between the target and 1.42 times it, as
-//! far as the traffic is steady. In any case the threshold is one of the 29 candidates.
+//! The paper's section 3.2 asks for one and gives no rule; this one is ours. A sent packet has a position in its flow: the
+//! bytes of the flow sent before it. Under a threshold `th` the short group carries exactly the packets at positions below
+//! `th`, whatever the current threshold is, so the bytes at each position give the short group's share under any threshold.
+//! They are counted between candidates half an octave apart, 1 kB to 16 MB, and halved every [`HALF_LIFE`](self) of 16 MiB
+//! sent, so that the memory covers the same number of flows at any speed. Every 256 KiB the threshold becomes the smallest
+//! candidate whose share reaches the target. At half an octave more the share is at most `sqrt(2)` times as large: the fraction
+//! carried stays between the target and 1.42 times it, as far as the traffic is steady. In any case the threshold is one of the
+//! 29 candidates.
 
-/// Bytes sent between two looks.
+/// Bytes sent between two updates.
 const EVERY_BYTES: u64 = 256 * 1024;
-/// 2^(-1/64): a half in 64 looks, 16 MiB.
+/// 2^(-1/64): halves in 64 updates, 16 MiB.
 const KEPT: f64 = 0.989_228_013_193_975_5;
 
 const CANDIDATES: usize = 29;
 
-/// The sizes that the threshold may have: 1 kB times a power of the square root of 2, to whole bytes.
+/// The possible thresholds: 1 kB times a power of the square root of 2, in whole bytes.
 const fn candidate(at: usize) -> u64 {
     (if at.is_multiple_of(2) { 1_000_000 } else { 1_414_214 } << (at / 2)) / 1000
 }
 
-/// The share of the bytes sent that the short group shall carry, and what has been sent so far.
+/// A threshold that follows the traffic: the target share of the short group, and the bytes sent so far.
 #[derive(Debug)]
 pub(super) struct Following {
     target: f64,
-    // Bytes at positions below each candidate and not below the one before it; the last, at those above all.
+    // Bytes at positions below each candidate and not below the one before it; the last entry is for positions above all.
     sent_bytes: [f64; CANDIDATES + 1],
     until_look: u64,
 }
@@ -39,7 +39,7 @@ impl Following {
         self.target = target;
     }
 
-    /// A packet at `position` of its flow was sent. The threshold, if it is time to set it. O(1).
+    /// Records that a packet at `position` of its flow was sent. Returns the threshold if it is time to update it. O(1).
     #[inline]
     pub(super) fn sent(&mut self, position: u64, bytes: u32) -> Option<u64> {
         self.sent_bytes[first_above(position)] += f64::from(bytes);
@@ -67,7 +67,7 @@ impl Following {
     }
 }
 
-/// The least candidate above `position`, [`CANDIDATES`] if none is.
+/// The least candidate above `position`, [`CANDIDATES`] if there is none.
 #[inline]
 fn first_above(position: u64) -> usize {
     let Some(octave) = (position / candidate(0)).checked_ilog2() else { return 0 };

@@ -1,12 +1,12 @@
-//! A class's tokens.
+//! A class's token bucket.
 
 use crate::Nanos;
 
-/// How much a bucket holds, in what its rate brings in this time.
+/// The size of a bucket, as the time in which its rate fills it.
 const BURST: Nanos = Nanos::from_millis(250);
-/// And what it may hold by what it is given back, where responses have windows.
+/// The level up to which refunds may raise it, as such a time, if responses have windows.
 const BACK: Nanos = Nanos::from_secs(10);
-/// What sums of floating point may be off, in units.
+/// Tolerance for rounding in sums, in units.
 const NEARLY: f64 = 1e-3;
 
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub(super) struct Bucket {
     back: Nanos,
     level: f64,
     at: Nanos,
-    // The service of the user who was served last: where those who come later begin.
+    // The service of the user who was served last, which is where later users start.
     served: u64,
 }
 
 impl Bucket {
-    /// A full one, of a policy that gives windows or does not.
+    /// A full bucket, for a policy with or without windows.
     pub(super) fn new(rate: f64, has_windows: bool, now: Nanos) -> Self {
         let back = if has_windows { BACK } else { BURST };
         Self { rate, back, level: rate * BURST.as_secs_f64(), at: now, served: 0 }
@@ -44,7 +44,7 @@ impl Bucket {
         self.served = self.served.max(service);
     }
 
-    /// Units that its rate brings in this time.
+    /// The units that its rate brings in this time.
     pub(super) fn brings(&self, time: Nanos) -> u64 {
         (self.rate * time.as_secs_f64()) as u64
     }
@@ -75,10 +75,10 @@ impl Bucket {
         self.level >= -NEARLY
     }
 
-    /// When it will be, if nothing happens meanwhile.
+    /// When it opens, if nothing happens before.
     pub(super) fn opens(&self) -> Nanos {
         let missing = (-self.level).max(0.0) / self.rate * 1e9;
-        // Not before, but for what a division may be off.
+        // Never too early, except by the error of a division.
         self.at + Nanos((missing + 0.99) as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! What is held of classes that have had what they may have, and who of each class is served next.
+//! Requests and responses held back by their class's rate, and which of each class is served next.
 
 use alloc::vec::Vec;
 
@@ -11,23 +11,23 @@ use crate::{
     },
 };
 
-/// So many responses of a user are begun before those that have begun go first.
+/// A user's new requests go before their responses while fewer responses than this are in flight.
 const FEW: u32 = 4;
 
-/// Requests, and responses of which units wait.
+/// Held requests, and responses with units waiting.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     shares: Vec<Share>,
     links: Links,
-    // Users of each class of whom something is held, by their service.
+    // By class: users with something held, by their service.
     users: Vec<IndexedHeap<UserId, u64>>,
     count: usize,
 }
 
-/// What a user has.
+/// A user's state.
 #[derive(Debug, Default)]
 struct Share {
-    // Units that were charged in a class with a rate.
+    // Units charged in classes with a rate.
     service: u64,
     in_flight: u32,
     requests: Line,
@@ -35,7 +35,7 @@ struct Share {
 }
 
 impl Share {
-    /// What is to go on first.
+    /// The request that goes on first.
     fn first(&self) -> Option<RequestId> {
         let (request, response) = (self.requests.first(), self.responses.first());
         if self.in_flight < FEW { request.or(response) } else { response.or(request) }
@@ -46,12 +46,12 @@ impl Share {
     }
 }
 
-/// The next that a class may have go on.
+/// The next request of a class.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
     pub(super) request: RequestId,
     pub(super) user: UserId,
-    /// The user's.
+    /// The user's service.
     pub(super) service: u64,
 }
 
@@ -64,20 +64,20 @@ impl Held {
         self.links.contains(request)
     }
 
-    /// One more than the last class of which anything was ever held.
+    /// One more than the largest id of a class of which anything was ever held.
     pub(super) const fn classes(&self) -> usize {
         self.users.len()
     }
 
-    /// The class's user with the least service is next. O(1).
+    /// The next request of the class's user with the least service. O(1).
     pub(super) fn next(&self, class: ClassId) -> Option<Next> {
         let (user, service) = self.users.get(class.0 as usize)?.peek()?;
         let request = self.shares.get(user.0 as usize)?.first()?;
         Some(Next { request, user, service })
     }
 
-    /// Holds a request, or a response that has begun, of a user who begins with no less service than others, or than `served`
-    /// if nothing else of the class is held. O(log users), as the following.
+    /// Holds a request, or a response that has begun. A user of whom nothing else is held starts with no less service than the
+    /// least of the others in the class, or than `served` if there are none. O(log users), as are the following.
     pub(super) fn add(&mut self, request: RequestId, user: UserId, class: ClassId, has_begun: bool, served: u64) {
         if self.contains(request) {
             return;
@@ -89,14 +89,14 @@ impl Held {
         }
     }
 
-    /// A user who begins has no claim to what was before.
+    /// A user who joins has no claim to earlier service.
     fn join(&mut self, user: UserId, class: ClassId, served: u64) {
         let (share, users) = (slot_mut(&mut self.shares, user.0), slot_mut(&mut self.users, class.0));
         share.service = share.service.max(users.peek().map_or(served, |(_, least)| least));
         users.set(user, share.service);
     }
 
-    /// What was held goes on, or is over.
+    /// Removes what was held, because it goes on or is over.
     pub(super) fn remove(&mut self, request: RequestId, user: UserId, class: ClassId, has_begun: bool) {
         if !self.contains(request) {
             return;
@@ -109,7 +109,7 @@ impl Held {
         }
     }
 
-    /// The user's service in this class becomes more, or less.
+    /// Changes the user's service in this class.
     pub(super) fn charge(&mut self, user: UserId, class: ClassId, becomes: impl FnOnce(u64) -> u64) {
         let share = slot_mut(&mut self.shares, user.0);
         share.service = becomes(share.service);
@@ -119,17 +119,17 @@ impl Held {
         }
     }
 
-    /// A response of the user has begun.
+    /// A response of the user was released.
     pub(super) fn begun(&mut self, user: UserId) {
         slot_mut(&mut self.shares, user.0).in_flight += 1;
     }
 
-    /// A response of the user that had begun is over.
+    /// A released response of the user is over.
     pub(super) fn over(&mut self, user: UserId) {
         slot_mut(&mut self.shares, user.0).in_flight -= 1;
     }
 
-    /// The user changes classes, with what is held.
+    /// Moves the user, with everything held, to another class.
     pub(super) fn moves(&mut self, user: UserId, before: ClassId, class: ClassId) {
         if let Some(users) = self.users.get_mut(before.0 as usize).filter(|users| users.contains(user)) {
             users.remove(user);

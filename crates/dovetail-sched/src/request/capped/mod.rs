@@ -1,55 +1,56 @@
-//! A rate that a class may not exceed, around any policy.
+//! A maximum rate for classes, around any policy.
 //!
-//! A weight is a floor: what a class does not use is others'. Some classes are to have a ceiling as well, whatever the link has to
-//! spare: updates, a guest network. [`Capped`] stands between the environment and a policy, and keeps from the policy what a class
-//! over its rate may not have yet. The policy goes on to decide among all that it knows of, so the rest of the link is others' as
-//! if the held requests were not there.
+//! A weight is a floor: what a class does not use goes to others. Some classes, such as updates or a guest network, should have
+//! a ceiling as well, whatever capacity is spare. [`Capped`] stands between the environment and a policy, and hides from the
+//! policy what a class over its rate may not have yet. The policy decides among everything that it knows of, so the rest of the
+//! link goes to others as if the held requests did not exist.
 //!
-//! Each class with a rate has a bucket of tokens, a unit each:
+//! Each class with a rate has a bucket of tokens, one per unit:
 //!
 //! ```text
 //! level grows by rate · dt, up to rate · BURST           one is served while level >= 0
 //! ```
 //!
-//! A request that arrives, or a response of which units wait, is *served* in order of its user's service in this class, the least
-//! first, so that a user with many requests has no more than one with few; of a user new requests before responses while fewer than
-//! four of theirs are in flight, and after them from then on, or none would ever end. Served, a request is told to the policy, which
-//! releases it when it sees fit; a response that has leave of the policy left gets a quantum of it as its turn, and any other is
-//! told to the policy as ready. Of what the policy permits, a capped response is handed a quantum at a time; the rest is *leave*,
-//! for when it is served again.
+//! Arriving requests, and responses with units waiting, are *served* in order of their user's service in this class, the least
+//! first, so that a user with many requests gets no more than one with few. Among one user's, new requests go before responses
+//! while fewer than four responses are in flight, and after them from then on, or none would ever end. When served, a request
+//! is passed to the policy, which releases it when it sees fit; a response with *leave* gets a quantum of it as its turn, and
+//! any other is reported to the policy as ready. Of the units that the policy permits, a capped response is handed a quantum at
+//! a time; the rest is its leave, for when it is served again.
 //!
 //! # What is charged
 //!
-//! What a response may have brought over the link by then, as `grants` does it: its *target*, what it was handed and its window
-//! beyond that, or its length where that is known and less. (Where the policy gives no windows, what it was handed.) A quantum,
-//! and for a request the window, is taken as it is told to the policy, and settled at the turn; units beyond the target, and
-//! those that no request asked for, when they come; and what did not come of a response that has ended is given back, so long as
-//! the level is no more than what the rate brings in `BACK`, or in `BURST` where there are no windows. Let `l` be the largest
-//! charge at once. Then what a class is charged in any interval of length `t`, less what is given back, is at most
+//! The units that a response may have brought over the link by then, as in `grants`: its *target*, the units handed to it plus
+//! its window, or its length if that is known and less. (Only the units handed if the policy sets no windows.) A quantum, and
+//! for a request the window, is charged when it is passed to the policy, and settled at the turn; units beyond the target, and
+//! unrequested ones, are charged when they arrive; and the units that an ended response did not bring are refunded, as long as
+//! the level is no more than what the rate brings in `BACK`, or in `BURST` if there are no windows. Let `l` be the largest
+//! single charge. Then the charges to a class in any interval of length `t`, less refunds, are at most
 //!
 //! ```text
 //! rate · (t + BURST) + l                under a policy without windows
 //! rate · (t + BACK) + l                 under one with windows
 //! ```
 //!
-//! since each charge begins with a level of at least 0, and no level is higher. All is charged before it comes: more can come in an
-//! interval only by what was charged before it, a turn and a window for each request that the policy knew of. `BURST` is 250 ms
-//! and `BACK` 10 s.
+//! since each charge begins with a level of at least 0, and no level is higher. Everything is charged before it arrives: more
+//! can arrive in an interval only by what was charged before it, a turn and a window for each request that the policy knew of.
+//! `BURST` is 250 ms and `BACK` 10 s.
 //!
-//! What lies unread in a window has crossed the link already. So a capped response's window begins with what its class's rate
-//! brings in 340 ms, if the policy's first is not shorter; it grows as the policy's does, up to its class's part of the longest.
-//! Its turns are a quantum, or what the rate brings in 100 ms if that is less. What a response was let have before its class had a rate is not held.
+//! Units that are unread in a window have already crossed the link. So a capped response's window begins with what its class's
+//! rate brings in 340 ms, or with the policy's initial window if that is less; it grows as the policy's does, up to its class's
+//! part of the longest. Its turns are a quantum, or what the rate brings in 100 ms if that is less. What a response was
+//! permitted before its class had a rate is not held back.
 //!
 //! # Cost
 //!
 //! O(log users) for each event of a class with a rate, O(classes) for a turn while something is held, and O(1) on top of the
-//! policy's for all else.
+//! policy's cost for everything else.
 //!
 //! # Worked example
 //!
-//! A link of 100,000 units a second and a class that may have 20,000 of them. Under `none`, which holds nothing back, its response
-//! is handed what 100 ms bring, 2,000, at its release and twice again: the bucket has 5,000, and is overdrawn by 1,000. The next
-//! is due when these are there, after 50 ms.
+//! A link of 100,000 units a second and a class that may have 20,000 of them. Under `none`, which holds nothing back, its
+//! response is handed what 100 ms bring, 2,000, at its release and twice again: the bucket has 5,000, and is overdrawn by
+//! 1,000. The next turn is due when these have been refilled, after 50 ms.
 //!
 //! ```
 //! use dovetail_sched::{
@@ -92,27 +93,27 @@ use super::{
 };
 use crate::{Knobs, Nanos, PolicyError, Weight};
 
-/// A policy of requests, with rates that classes may not exceed.
+/// A request policy with maximum rates for classes.
 #[derive(Debug)]
 pub struct Capped {
     policy: Box<dyn RequestScheduler>,
     setup: RequestSetup,
     accounts: Accounts,
     responses: Vec<Response>,
-    // By class; one without a rate has none.
+    // By class; `None` for a class without a rate.
     buckets: Vec<Option<Bucket>>,
     held: Held,
-    // Turns of leave that the policy gave before.
+    // Turns from leave that the policy granted earlier.
     turns: VecDeque<Turn>,
 }
 
-/// A turn of a class is of what its rate brings in this time, at most.
+/// A turn is at most what its class's rate brings in this time.
 const TURN: Nanos = Nanos::from_millis(100);
-/// And a window begins with this.
+/// An initial window is at most what its class's rate brings in this time.
 const FIRST: Nanos = Nanos::from_millis(340);
 
 impl Capped {
-    /// Around a policy that was built with this setup. No class has a rate at first.
+    /// Wraps a policy that was built with this setup. At first no class has a rate.
     #[must_use]
     pub fn new(policy: Box<dyn RequestScheduler>, setup: &RequestSetup) -> Self {
         Self {
@@ -126,8 +127,8 @@ impl Capped {
         }
     }
 
-    /// The rate that a class may not exceed, in units per second, or none. Ignored if the rate is
-    /// [out of range](RequestSetup::is_rate). What is in flight goes on with what it was let have.
+    /// Sets the maximum rate of a class, in units per second, or removes it. Ignored if the rate is [out of
+    /// range](RequestSetup::is_rate). Responses in flight keep what they were permitted.
     pub fn set_cap(&mut self, class: ClassId, units_per_s: Option<f64>, now: Nanos) {
         let has_windows = self.policy.first_window().is_some();
         match units_per_s {
@@ -140,13 +141,13 @@ impl Capped {
         }
     }
 
-    /// The rate that a class may not exceed, in units per second.
+    /// The maximum rate of a class, in units per second.
     #[must_use]
     pub fn cap(&self, class: ClassId) -> Option<f64> {
         self.bucket(class).map(Bucket::rate)
     }
 
-    /// Whether the request is held because its class has had what it may have.
+    /// Whether the request is held back by its class's rate.
     #[must_use]
     pub fn holds(&self, request: RequestId) -> bool {
         self.held.contains(request)
@@ -165,23 +166,23 @@ impl Capped {
         Some((user, self.accounts.class_of(user)?))
     }
 
-    /// What a turn of this class permits.
+    /// The units that a turn of this class permits.
     fn quantum(&self, class: ClassId) -> u64 {
         let most = self.setup.quantum;
         self.bucket(class).map_or(most, |bucket| bucket.brings(TURN).clamp(1, most))
     }
 
-    /// What a response of this class may have in flight, where the policy's window is `of_policy`.
+    /// The window of a response of this class, if the policy's is `of_policy`.
     fn window(&self, class: ClassId, of_policy: u64) -> u64 {
         let RequestSetup { rate, window, longest_window, .. } = self.setup;
         let Some(bucket) = self.bucket(class).filter(|_| of_policy != u64::MAX) else { return of_policy };
         let first = bucket.brings(FIRST).min(window);
         let longest = (longest_window as f64 * (bucket.rate() / rate).min(1.0)) as u64;
-        // What it has grown by is what it was too short by.
+        // The policy's window has grown by what was missing.
         first.saturating_add(of_policy.saturating_sub(window)).min(longest.max(first))
     }
 
-    /// Takes tokens for this many units from a class that has a bucket, as the user's service.
+    /// Charges this many units to a class that has a bucket, and to the user's service.
     fn take(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u64 {
         let Some(bucket) = self.bucket_mut(class) else { return 0 };
         bucket.take(units, now);
@@ -189,7 +190,7 @@ impl Capped {
         units
     }
 
-    /// Charges a response for what it may have brought by now.
+    /// Charges a response for the units that it may have brought by now.
     fn charge(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
         let response = &self.responses[request.0 as usize];
         let target = response.target();
@@ -212,7 +213,7 @@ impl Capped {
         }
     }
 
-    /// The request is held until it is its turn in its class.
+    /// Holds the request until its turn in its class.
     fn hold(&mut self, request: RequestId, user: UserId, class: ClassId) {
         let has_begun = self.responses[request.0 as usize].is_told;
         let served = self.bucket(class).map_or(0, Bucket::served);
@@ -238,7 +239,7 @@ impl Capped {
         }
     }
 
-    /// A request that was held, or need not be, goes on.
+    /// Lets a request go on that was held, or need not be.
     fn go(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
         let is_capped = self.bucket(class).is_some();
         let quantum = self.quantum(class);
@@ -272,7 +273,7 @@ impl Capped {
         }
     }
 
-    /// Hands a response some of its leave, and charges it. What was reserved is settled.
+    /// Hands a response some of its leave, and charges it. Settles what was reserved.
     fn hand(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
         let is_capped = self.bucket(class).is_some();
         let quantum = if is_capped { self.quantum(class) } else { u64::MAX };
@@ -286,7 +287,7 @@ impl Capped {
         units
     }
 
-    /// The policy's turn, as it is for the environment; `None` if that has to wait.
+    /// Translates the policy's turn for the environment; `None` if it has to wait.
     fn translate(&mut self, turn: Turn, now: Nanos) -> Option<Turn> {
         let request = turn.request;
         let Some((user, class)) = self.who(request) else { return Some(turn) };
@@ -300,7 +301,7 @@ impl Capped {
             self.held.begun(user);
         }
         if is_capped && !turn.releases && !response.is_asked {
-            // It may go on without being asked for: when its class may.
+            // The policy granted it unasked: it becomes leave until its class is served.
             return None;
         }
         let units = self.hand(request, user, class, now);
@@ -326,7 +327,7 @@ impl Capped {
         let unused = if has_ended || !response.is_released {
             response.taken.min(response.charged.saturating_sub(response.received))
         } else {
-            // What is on its way comes all the same.
+            // Units in flight arrive nevertheless.
             0
         };
         self.give_back(user, class, response.reserved.saturating_add(unused), now);

@@ -1,26 +1,26 @@
-//! How requests grow old.
+//! Ageing of requests.
 //!
-//! A second of waiting makes a request smaller by `a` units. Of two requests that wait, `size - a·waited` orders as
-//! `size + a·arrival` does, because they grow old alike. Where `a` is a part of the link's rate and that changes, or `a` is set
-//! anew, `a·arrival` is the integral of `a` until then:
+//! A second of waiting makes a request smaller by `a` units. Of two waiting requests, `size - a·waited` orders like
+//! `size + a·arrival`, because both age alike. If `a` is a part of the link's rate and that changes, or `a` itself is changed,
+//! `a·arrival` becomes the integral of `a` until arrival:
 //!
 //! ```text
 //! A(t) = integral of a from 0 to t        size + A(arrival)
 //! ```
 //!
-//! As a part of the rate, ageing means the same on every link: on one of ten times the rate, everything takes a tenth of the time,
-//! and a request is as old after that.
+//! As a part of the rate, ageing means the same on every link: at ten times the rate everything takes a tenth of the time, and
+//! a request has aged as much after that time.
 //!
-//! Whole numbers throughout, of 10^-15 units.
+//! All values are integers, in 10^-15 units.
 
 use crate::{Nanos, PolicyError, entry::Knobs};
 
 /// By how much a second of waiting makes a request smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Ageing {
-    /// By so many units.
+    /// By this many units.
     Units(u64),
-    /// By this part of what the link carries.
+    /// By this fraction of what the link carries.
     Part(f64),
 }
 
@@ -41,7 +41,7 @@ impl Ageing {
         })
     }
 
-    /// 10^-6 units a second, on a link of `rate` units a second.
+    /// In 10^-6 units per second, on a link of `rate` units per second.
     fn micros(self, rate: f64) -> u64 {
         match self {
             Self::Units(units) => units * 1_000_000,
@@ -50,7 +50,7 @@ impl Ageing {
     }
 }
 
-/// What requests that come now are taken to be larger by than one at the beginning.
+/// By how much requests that arrive now count as larger than one at the beginning.
 #[derive(Debug)]
 pub(super) struct Age {
     ageing: Ageing,
@@ -61,17 +61,17 @@ pub(super) struct Age {
 }
 
 impl Age {
-    /// On a link of `rate` units a second.
+    /// On a link of `rate` units per second.
     pub(super) const fn new(ageing: Ageing, rate: f64) -> Self {
         Self { ageing, rate, since: Nanos::ZERO, grown: 0 }
     }
 
-    /// In units.
+    /// The age in units.
     pub(super) fn at(&self, now: Nanos) -> u64 {
         u64::try_from(self.exactly(now) / 1_000_000_000_000_000).unwrap_or(u64::MAX)
     }
 
-    /// Nothing is done if the link cannot have this rate.
+    /// Sets the link's rate; does nothing if it is not a positive number.
     pub(super) fn set_rate(&mut self, rate: f64, now: Nanos) {
         if rate.is_finite() && rate > 0.0 {
             (self.grown, self.since, self.rate) = (self.exactly(now), now, rate);

@@ -1,4 +1,4 @@
-//! What is charged for what is let in, and what of it is given back.
+//! Charges for what is let in, and refunds.
 
 use super::{FIRST, Grants};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     request::{ClassId, RequestId, UserId},
 };
 
-/// Tokens of units that did not come are given back for so long: a far server's round trip and some queue. Later the link has
-/// been idle for them, and they would come beside others.
+/// How long tokens for units that did not arrive are refunded: a far server's round trip and some queue. Later the link has
+/// been idle for them, and they would be let in beside others.
 const TOKENS_KEPT: Nanos = Nanos::from_secs(1);
 
-/// How fast the running mean of targets forgets.
+/// The gain of the running mean of targets.
 const MEAN_GAIN: f64 = 1.0 / 32.0;
 
 impl Grants {
@@ -19,7 +19,7 @@ impl Grants {
         self.accounts.weight(class) * f64::from(users)
     }
 
-    /// What the class's counter grew by.
+    /// Charges the user and the class. Returns how much the class's counter grew.
     pub(super) fn charge(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u128 {
         self.pace.advance(now);
         self.pace.spend(units);
@@ -27,7 +27,7 @@ impl Grants {
         self.classes.charge(class, units, self.parts(class))
     }
 
-    /// Charges what of the response was not charged up to `units` in all.
+    /// Charges the response for what is not yet charged, up to `units` in total.
     pub(super) fn charge_up_to(&mut self, request: RequestId, units: u64, now: Nanos) {
         let more = units.saturating_sub(self.responses[request.0 as usize].charged);
         if more == 0 {
@@ -47,8 +47,8 @@ impl Grants {
         }
     }
 
-    /// Gives back what of the response was charged beyond `units` in all: of the counter no more than it grew by, however many
-    /// users the class has now, and of tokens only what could still be used.
+    /// Refunds what the response was charged beyond `units` in total: to the counter no more than it grew by, however many
+    /// users the class has now, and to the bucket only tokens that can still be used.
     pub(super) fn refund_down_to(&mut self, request: RequestId, units: u64, now: Nanos) {
         let response = &mut self.responses[request.0 as usize];
         let less = response.charged.saturating_sub(units);
@@ -74,19 +74,20 @@ impl Grants {
         }
     }
 
-    /// Units that a response is taken to have of which nothing is known: the same from the first request on, or nearly. On a fast link
-    /// a release is expected to elicit far more until sizes are known, and requests of before would stand behind all later ones.
+    /// The size that an unknown response is presumed to have: about the same from the first request on. On a fast link a
+    /// release is expected to elicit far more until sizes are known, and earlier requests would be ranked behind all later
+    /// ones.
     pub(super) fn presumed(&self) -> u64 {
         self.expected().min(FIRST.max(self.setup.quantum))
     }
 
-    /// Units that a release is expected to elicit.
+    /// The number of units that a release is expected to elicit.
     pub(super) fn expected(&self) -> u64 {
-        // Empty responses make the mean small, and any number of releases may not cost next to nothing.
+        // Empty responses make the mean small, and releases must never become almost free.
         ((self.mean_target + 0.5) as u64).max(self.setup.quantum)
     }
 
-    /// A released response's size turned out, or a bound for it.
+    /// Records the size of a released response, or a bound for it, once known.
     pub(super) fn learn_size(&mut self, request: RequestId, units: u64) {
         let response = &mut self.responses[request.0 as usize];
         if !core::mem::replace(&mut response.told, true) {

@@ -1,10 +1,10 @@
 //! Which class goes next.
 //!
-//! A class's *service counter* `SC` adds up what it was charged, for each part it has: a charge of `c` units adds
-//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id, unless
-//! another has a request that goes before that one's in `order` even if it is taken to be larger by half of what its class is
-//! ahead, and that ends before the class is ahead by more than `lead`. `V` is the largest that was the least so far. A candidate
-//! class is never more than `lag + lead` behind it:
+//! A class's *service counter* `SC` sums up its charges per part: a charge of `c` units adds `c/(w·u)` with weight `w` and `u`
+//! counted users. The candidate class with the least goes next, ties to the lowest id, unless another class has a request that
+//! comes before that one's in `order` even when counted as larger by half of its class's lead, and that ends before its class
+//! is ahead by more than `lead`. `V` is the largest value so far that the least `SC` has had. A candidate class is never more
+//! than `lag + lead` behind it:
 //!
 //! ```text
 //! V <- max(V, least SC)                                    a_c = SC_c - least SC, of a class c in line
@@ -13,32 +13,32 @@
 //! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
 //!
-//! What is left of a long download is more than the lead: its class goes only when it has had the least, and shares of
-//! downloads hold at every moment. Short responses of a class that is ahead go before long ones of others, but not before others
-//! nearly as short, so that what it is ahead by is soon paid back. When the class with the least has no candidates for a moment, as one
-//! with a single response has not after each turn, `V` moves up to those who are ahead, and what the class is behind by that is
-//! not lost. While more than 64 classes are in line none is ahead of another: looking at all would take too long.
+//! What is left of a long download is more than the lead: its class goes only when it has had the least, so shares of downloads
+//! hold at every moment. Short responses of a class that is ahead go before long ones of others, but not before others nearly
+//! as short, so that the lead is soon paid back. When the class with the least momentarily has no candidates, as one with a
+//! single response has not after each turn, `V` moves up to those that are ahead, and the amount by which the class is behind
+//! is not lost. While more than 64 classes are in line none may lead: examining all of them would take too long.
 //!
-//! So a new user goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
-//! of them. A user who comes and goes has no more of that than one who stays, who may be `lag` behind.
+//! So a new user goes first with `first` units per part: a page beside hundreds of downloads does not wait for a round of them.
+//! A user who comes and goes gains no more by that than one who stays, who may be `lag` behind.
 //!
-//! A class that was put forward to `V - lead - lag` has lost what it was further behind, for want of candidates. That is told at its
-//! next turn: with longer windows it would have had some.
+//! A class that was put forward to `V - lead - lag` has lost what it was further behind, for want of candidates. That is
+//! reported at its next turn: with longer windows it would have had some.
 //!
 //! As `V` follows the least, it never passes a candidate: the second line holds for all candidates at all times.
 //!
-//! Counters are whole numbers of 2^-64 units in 128 bits: exact to the last place whatever went before, for 1.8·10^19 units
-//! a part. The heap orders by the upper 96 bits, 2^-32 units.
+//! Counters are integers of 2^-64 units in 128 bits: exact whatever went before, up to 1.8·10^19 units per part. The heap
+//! orders by the upper 96 bits, 2^-32 units.
 
 use alloc::vec::Vec;
 
 use super::super::accounts::slot_mut;
 use crate::{HeapKey, IndexedHeap, request::ClassId};
 
-/// The classes' counters and who of them has candidates.
+/// The classes' counters, and which of them have candidates.
 #[derive(Debug)]
 pub(super) struct Classes {
-    // Units a part, as counters are.
+    // Units per part, like counters.
     lead: u128,
     lag: u128,
     first: u128,
@@ -56,7 +56,7 @@ struct Class {
     lost: bool,
 }
 
-/// How far ahead of the least a class is, and how much farther it may be, in 2^-64 units a part.
+/// How far a class is ahead of the least, and how much farther it may go, in 2^-64 units per part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ahead {
     by: u128,
@@ -64,12 +64,12 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// For all of this many parts, in units.
+    /// The lead over all of this many parts, in units.
     pub(super) fn units(self, parts: f64) -> u64 {
         (self.by as f64 / ONE * parts) as u64
     }
 
-    /// Whether the class may have so many units for this many parts.
+    /// Whether the class may have this many more units for this many parts.
     pub(super) fn leaves_room_for(self, units: u64, parts: f64) -> bool {
         each(units, parts) <= self.room
     }
@@ -90,14 +90,14 @@ impl HeapKey for Counter {
     }
 }
 
-/// With more classes in line than this the one with the least goes: a turn takes no longer, however many there are.
+/// With more classes in line than this the one with the least goes, which bounds the time of a turn.
 const MOST_TO_LOOK_AT: usize = 64;
 
-/// A unit a part.
+/// One unit per part.
 const ONE: f64 = 18_446_744_073_709_551_616.0;
 
 impl Classes {
-    /// `lead`, `lag` and `first` in units a part.
+    /// `lead`, `lag` and `first` are in units per part.
     pub(super) fn new(lead: u64, lag: u64, first: u64) -> Self {
         let (classes, candidates) = (Vec::new(), IndexedHeap::new());
         let mut none = Self { lead: 0, lag: 0, first: 0, selected: 0, classes, candidates };
@@ -112,7 +112,7 @@ impl Classes {
         class.service = class.service.max(self.selected.saturating_sub(self.first));
     }
 
-    /// Whether requests of the class may have a turn.
+    /// Sets whether requests of the class may have a turn.
     pub(super) fn set_candidate(&mut self, class: ClassId, is: bool) {
         if !is {
             self.candidates.remove(class);
@@ -121,15 +121,15 @@ impl Classes {
         }
     }
 
-    /// The class that is to go next; its counter is the largest that was the least, if it is.
+    /// The class with the least counter, which is to go next; raises `V` to that counter.
     pub(super) fn select(&mut self) -> Option<ClassId> {
         let (class, _) = self.candidates.peek()?;
         self.selected = self.selected.max(self.classes[class.0 as usize].service);
         Some(class)
     }
 
-    /// Others that may go instead of the one that is to: who are ahead of it by no more than the lead, and what they may be charged
-    /// until then. None where too many are in line to look at them all.
+    /// Other classes that may go instead of `least`: those ahead of it by no more than the lead, with the room left up to the
+    /// lead. None if there are too many classes in line to examine.
     pub(super) fn others(&self, least: ClassId) -> impl Iterator<Item = (ClassId, Ahead)> + '_ {
         let least_service = self.classes[least.0 as usize].service;
         let ahead = move |class: ClassId| {
@@ -142,7 +142,7 @@ impl Classes {
         others.filter_map(move |class| Some((class, ahead(class)?)))
     }
 
-    /// `units` more for a class with this many parts. What its counter grew by.
+    /// Charges `units` to a class with this many parts. Returns how much its counter grew.
     pub(super) fn charge(&mut self, class: ClassId, units: u64, parts: f64) -> u128 {
         let account = slot_mut(&mut self.classes, class.0);
         let more = each(units, parts);
@@ -151,24 +151,25 @@ impl Classes {
         more
     }
 
-    /// `units` less for a class with this many parts, and no more than `paid`, which its counter grew by for them.
+    /// Refunds `units` to a class with this many parts, but no more than `paid`, by which its counter grew for them.
     pub(super) fn refund(&mut self, class: ClassId, units: u64, parts: f64, paid: u128) {
         let account = slot_mut(&mut self.classes, class.0);
         account.service = account.service.saturating_sub(each(units, parts).min(paid));
         self.moved(class);
     }
 
-    /// A class may be `lead` units a part ahead of others from now on and still go first.
+    /// From now on a class may be `lead` units per part ahead of others and still go first.
     pub(super) fn set_lead(&mut self, lead: u64) {
         self.lead = u128::from(lead) << 64;
     }
 
-    /// A candidate class is no more than `lag` units a part and the lead behind from now on, one that had no request `first`.
+    /// From now on a candidate class is at most `lag` units per part plus the lead behind, and one that had no request at most
+    /// `first`.
     pub(super) fn set_lag(&mut self, lag: u64, first: u64) {
         (self.lag, self.first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
     }
 
-    /// Whether the class was further behind than the lag since this was asked last.
+    /// Whether the class was further behind than the lag since the last call.
     pub(super) fn take_lost(&mut self, class: ClassId) -> bool {
         core::mem::take(&mut slot_mut(&mut self.classes, class.0).lost)
     }
@@ -178,12 +179,12 @@ impl Classes {
         slot_mut(&mut self.classes, class.0).counted_users += 1;
     }
 
-    /// A user of the class counts no more.
+    /// A user of the class no longer counts.
     pub(super) fn uncount(&mut self, class: ClassId) {
         slot_mut(&mut self.classes, class.0).counted_users -= 1;
     }
 
-    /// How many of its users count.
+    /// The number of its users that count.
     pub(super) fn counted_users(&self, class: ClassId) -> u32 {
         self.classes.get(class.0 as usize).map_or(0, |class| class.counted_users)
     }
@@ -204,7 +205,7 @@ impl Classes {
     }
 }
 
-/// Units for each of this many parts, in 2^-64; the largest number if there is none so large.
+/// Units for each of this many parts, in 2^-64; saturates.
 fn each(units: u64, parts: f64) -> u128 {
     (units as f64 / parts * ONE) as u128
 }
@@ -305,7 +306,7 @@ mod tests {
         let mut classes = Classes::new(0, 0, 0);
         classes.charge(A, 1_000_000_000_000, 1e-6);
         classes.charge(B, 1_000_000_000_000, 1e-6);
-        // A unit for a part of 10^11 is told apart still, and refunded exactly.
+        // One unit per part of 10^11 is still distinguished, and refunded exactly.
         classes.charge(A, 16, 1e11);
         let apart = classes.classes[0].service - classes.classes[1].service;
         assert_eq!(apart, (16.0 / 1e11 * ONE) as u128);

@@ -1,13 +1,13 @@
-//! Whose parts count.
+//! Which users' parts count.
 //!
-//! A class has a part of the link for each active user. A user whose requests are all released and who heard nothing for a
+//! A class has a part of the link for each active user. A user whose requests are all released and who received nothing for a
 //! while, because the servers that they wait for are dead, needs no part: thousands of such users must not multiply their
-//! class's share. So they stop counting after `silence` and count again when something happens. One who got nothing at
-//! all of their last response, because it was cancelled or broken off, is *doubted*: with their next requests they count
-//! from the first unit on. Else users who ask dead servers again and again would always count.
+//! class's share. So they stop counting after `silence` and count again when something happens. A user who received nothing at
+//! all of their last response, because it was cancelled or broken off, is *doubted*: with their next requests they count only
+//! from the first unit on. Otherwise users who keep requesting from dead servers would always count.
 //!
-//! Users without candidates are kept in a list in the order in which something last happened to them: whose silence ends
-//! next is in front. Every step is O(1).
+//! Users without candidates are kept in a list in the order of their last events, so the one whose silence ends next is in
+//! front. Every step is O(1).
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Counted {
     silence: Nanos,
     users: Vec<User>,
-    // The user to whom something happened longest ago, and the last.
+    // The ends of the list: the user whose last event is oldest, and the latest.
     first: u32,
     last: u32,
     silent: u32,
@@ -44,18 +44,18 @@ impl Default for User {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Is {
-    /// No requests.
+    /// Has no requests.
     Idle,
-    /// Counts, with candidates.
+    /// Counts, and has candidates.
     Busy,
-    /// Counts and is listed: all requests released.
+    /// Counts and is in the list: all requests are released.
     Listed,
     /// Silent for too long, or doubted.
     Silent,
 }
 
 impl Counted {
-    /// A user counts for so long after something happened, from now on.
+    /// Sets how long a user counts after an event, from now on.
     pub(super) const fn set_silence(&mut self, silence: Nanos) {
         self.silence = silence;
     }
@@ -64,7 +64,7 @@ impl Counted {
         Self { silence, users: Vec::new(), first: NONE, last: NONE, silent: 0 }
     }
 
-    /// Something happened to an active user. Whether they count again, or for the first time.
+    /// Records an event of an active user. Returns whether they count again, or for the first time.
     pub(super) fn heard(&mut self, user: UserId) -> bool {
         let entry = slot_mut(&mut self.users, user.0);
         let was = entry.is;
@@ -81,17 +81,17 @@ impl Counted {
         true
     }
 
-    /// The user got nothing of a response that is over.
+    /// The user received nothing of a response that is over.
     pub(super) fn doubt(&mut self, user: UserId) {
         slot_mut(&mut self.users, user.0).doubted = true;
     }
 
-    /// The user gets something, or is another from now on.
+    /// The user receives something, or the id is another user's from now on.
     pub(super) fn trust(&mut self, user: UserId) {
         slot_mut(&mut self.users, user.0).doubted = false;
     }
 
-    /// After something happened to an active user: whether they have candidates.
+    /// Completes the event of an active user; `candidates`: whether they have any.
     pub(super) fn heard_until(&mut self, user: UserId, candidates: bool, now: Nanos) {
         self.unlist(user);
         let last = self.last;
@@ -112,7 +112,7 @@ impl Counted {
         }
     }
 
-    /// The user has no requests any more. Whether they counted.
+    /// The user has no requests any more. Returns whether they counted.
     pub(super) fn idle(&mut self, user: UserId) -> bool {
         self.unlist(user);
         let was = core::mem::replace(&mut slot_mut(&mut self.users, user.0).is, Is::Idle);
@@ -125,7 +125,7 @@ impl Counted {
         self.users.get(user.0 as usize).is_some_and(|entry| matches!(entry.is, Is::Busy | Is::Listed))
     }
 
-    /// A user who has been silent for too long and counts no more.
+    /// Takes a user who has been silent for too long; they no longer count.
     pub(super) fn expire(&mut self, now: Nanos) -> Option<UserId> {
         let entry = self.users.get(self.first as usize)?;
         if now - entry.heard < self.silence {
@@ -138,7 +138,7 @@ impl Counted {
         Some(user)
     }
 
-    /// How many active users do not count.
+    /// The number of active users who do not count.
     pub(super) const fn silent(&self) -> u32 {
         self.silent
     }

@@ -1,20 +1,20 @@
 //! Many priority queues over one table.
 //!
-//! Each user has a queue of requests and each class three of users, of which nearly all are empty or short at any time. A
-//! table of positions for every one of them would cost classes times users. Here the queues share one table with an entry
-//! an id, which is in at most one queue, and a queue is the id at its root: an empty one costs four bytes.
+//! Each user has a queue of requests and each class three of users, of which nearly all are empty or short at any time. A table
+//! of positions for every one of them would cost classes times users. Here the queues share one table with one entry per id,
+//! each in at most one queue, and a queue is represented by the id at its root: an empty one costs four bytes.
 //!
-//! The queues are leftist trees (Crane, 1972; Knuth, vol. 3, section 5.2.3). A node's *rank* is the length of the way from
-//! it to the nearest missing child, always by the right: `rank(left) >= rank(right)`, `rank = rank(right) + 1`. A tree whose
-//! root has rank `r` has at least `2^r - 1` nodes, so merging along the right is O(log n). Taking a node out from the middle
-//! merges its children and corrects ranks upwards while they change. Each corrected rank is the next below's and one, so
-//! that takes O(log n) too. Ties go to the lower id.
+//! The queues are leftist trees (Crane, 1972; Knuth, vol. 3, section 5.2.3). A node's *rank* is the distance to the nearest
+//! missing child, which is always along the right: `rank(left) >= rank(right)`, `rank = rank(right) + 1`. A tree whose root has
+//! rank `r` has at least `2^r - 1` nodes, so merging along the right is O(log n). Removing a node from the middle merges its
+//! children and corrects ranks upwards while they change. Each corrected rank is one more than the one below, so that takes
+//! O(log n) too. Ties go to the lower id.
 
 use alloc::vec::Vec;
 
 const NONE: u32 = u32::MAX;
 
-/// One of the queues: where its least is.
+/// One of the queues, by its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Queue(u32);
 
@@ -31,7 +31,7 @@ impl Queue {
     }
 }
 
-/// The table that queues share. Who calls knows which queue an id is in.
+/// The table that queues share. The caller knows which queue an id is in.
 #[derive(Debug)]
 pub(super) struct Forest<K> {
     nodes: Vec<Node<K>>,
@@ -64,7 +64,7 @@ impl<K: Copy + Ord + Default> Forest<K> {
         self.rank(id) > 0
     }
 
-    /// Puts the id at `key`, whether it was in this queue or in none. O(log n).
+    /// Sets the id's key; it must be in this queue or in none. O(log n).
     pub(super) fn set(&mut self, queue: &mut Queue, id: u32, key: K) {
         if self.contains(id) {
             if self.nodes[id as usize].key == key {
@@ -81,7 +81,7 @@ impl<K: Copy + Ord + Default> Forest<K> {
         self.nodes[queue.0 as usize].above = NONE;
     }
 
-    /// Takes the id out of this queue, if it is in it. O(log n).
+    /// Removes the id from this queue, if it is in it. O(log n).
     pub(super) fn remove(&mut self, queue: &mut Queue, id: u32) {
         if !self.contains(id) {
             return;
@@ -123,7 +123,7 @@ impl<K: Copy + Ord + Default> Forest<K> {
         top
     }
 
-    /// The greater rank to the left, and the node's own; whether that changed.
+    /// Puts the child with the greater rank to the left and corrects the node's own rank; returns whether that changed.
     fn balance(&mut self, id: u32) -> bool {
         let Node { left, right, rank, .. } = self.nodes[id as usize];
         let (l, r) = (self.rank(left), self.rank(right));
@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Counts a tree's nodes and checks their order, ranks and ways back.
+    /// Counts a tree's nodes and checks their order, ranks and parents.
     fn check(forest: &Forest<u16>, id: u32, above: u32) -> usize {
         if id == NONE {
             return 0;

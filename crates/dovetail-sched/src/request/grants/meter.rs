@@ -1,6 +1,6 @@
-//! What came in the last second, and what was let in.
+//! Units received and let in during the last second.
 //!
-//! Eighths of a second, of which the eight that began last count: rates over 0.875 to 1 s.
+//! Counted in eighths of a second, of which the latest eight count: rates over 0.875 to 1 s.
 
 use crate::Nanos;
 
@@ -11,7 +11,7 @@ const BIN: Nanos = Nanos(1_000_000_000 / BINS as u64);
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     bins: [Bin; BINS],
-    /// The number of the bin that time is in.
+    /// The number of the current bin.
     current: u64,
     now: Nanos,
 }
@@ -23,7 +23,7 @@ struct Bin {
 }
 
 impl Meter {
-    /// It is `now`.
+    /// Sets the time to `now`.
     pub(super) fn advance(&mut self, now: Nanos) {
         self.now = now;
         let bin = now.0 / BIN.0;
@@ -34,7 +34,7 @@ impl Meter {
         self.current = bin;
     }
 
-    /// This many units came.
+    /// This many units were received.
     pub(super) fn came(&mut self, units: u64) {
         self.bins[self.current as usize % BINS].came += units as f64;
     }
@@ -44,13 +44,13 @@ impl Meter {
         self.bins[self.current as usize % BINS].let_in += units;
     }
 
-    /// What came over what could be let in, if anything could.
+    /// The ratio of units received to units that could be let in, if there were any.
     pub(super) fn part(&self) -> Option<f64> {
         let let_in: f64 = self.bins.iter().map(|bin| bin.let_in).sum();
         (let_in > 0.0).then(|| self.units() / let_in)
     }
 
-    /// Units that came a second.
+    /// Units received per second.
     pub(super) fn per_s(&self) -> f64 {
         let begun = Nanos(self.current.saturating_sub(BINS as u64 - 1).saturating_mul(BIN.0));
         self.units() / (self.now - begun).max(BIN).as_secs_f64()

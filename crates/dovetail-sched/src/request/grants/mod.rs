@@ -1,40 +1,41 @@
 //! `grants`: requests and responses scheduled together, the far queue kept short.
 //!
-//! Goes on where [`msf-rs`](super::msf_rs) ends. A gateway that ends the transport protocol decides not only when a request
-//! leaves but when each response is read, and an unread response stops its sender. So every unit that comes down the link
-//! was permitted by a *turn*: the release of a request, or permission to take in more of a response. What is scheduled
-//! is what a turn *elicits*, not what is read:
+//! Extends [`msf-rs`](super::msf_rs). A gateway that ends the transport protocol decides not only when a request leaves but
+//! when each response is read, and an unread response stops its sender. So every unit that comes down the link was permitted by
+//! a *turn*: the release of a request, or permission to take in more of a response. What is scheduled is what a turn *elicits*,
+//! not what is read:
 //!
 //! ```text
 //! granted    what of a response may be taken in so far        window     what may be on its way beyond that
 //! target   = min(total, granted + window)                     what its sender may have sent, total if known
 //! ```
 //!
-//! A turn adds a quantum to `granted` and is charged what the target grows by. A release is charged the target too, or, where
-//! the length is not known, the running mean of the targets of responses before; and the header. When the length turns out
-//! the difference is settled, and when the response ends what was charged and did not come is given back. From
+//! A turn adds a quantum to `granted` and is charged the growth of the target. A release is charged the target too, or, if the
+//! length is not known, the running mean of the targets of earlier responses; and the header. When the length becomes known the
+//! difference is settled, and when the response ends the charge for units that did not arrive is refunded. From
 //! `granted + window >= total` on all the rest may be taken in without a turn: its sender may send it anyway.
 //!
 //! A request is a *candidate* while it waits, and a response while units of it wait that may not be taken in. Three questions
-//! have answers of their own:
+//! have separate answers:
 //!
-//! * *When is a turn?* While there are tokens (`pace.rs`): they come at a pace that a control loop holds so that the
-//!   far queue stays `delay` long.
+//! * *When is a turn?* While there are tokens (`pace.rs`): they arrive at a pace that a control loop adjusts so that the far
+//!   queue stays `delay` long.
 //! * *Which class?* The one with the least charge over weight and counted users, or one with a shorter request that ends before
 //!   the class is ahead of it by more than `lead` (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
 //!
-//! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user with a small
-//! part of a turn, as long as there are few of them (`overdue.rs`).
+//! A response that has begun and has been silent for 12 s, although units of it wait, goes before all others of its user with a
+//! small part of a turn, as long as there are few of them (`overdue.rs`).
 //!
-//! A charge is of tokens, of the class's counter and of the user's service alike; unrequested units are no user's. A
-//! refund too, but never more of the counter than it grew by, and of tokens only within a second of the charge.
+//! A charge is taken from the tokens and added to the class's counter and the user's service; unrequested units belong to no
+//! user. A refund reverses all three, but never more of the counter than it grew by, and tokens only within a second of the
+//! charge.
 //!
-//! **Windows grow** while they are what limits a sender (`growth.rs`): by a quantum at each turn while the link carries more than is
-//! requested, faster for senders far away, and by a quarter where a class or user would otherwise stay below its share. They never
-//! shrink, since a window that was offered cannot be withdrawn.
+//! **Windows grow** while they are what limits a sender (`growth.rs`): by a quantum at each turn while the link carries more
+//! than is requested, faster for senders far away, and by a quarter where a class or user would otherwise stay below its share.
+//! They never shrink, since a window that was offered cannot be withdrawn.
 //!
-//! What a window grows by is charged as any turn is, so all that is let in, however it is, comes at the pace.
+//! Growth of a window is charged like any turn, so everything that is let in, in whatever way, keeps to the pace.
 //!
 //! # Fairness
 //!
@@ -45,14 +46,14 @@
 //! V - lead - lag <= SC_k <= V + lead + l_k + e_k
 //! ```
 //!
-//! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: of
-//! lengths that turned out longer, of unrequested units. *Left:* `SC_k` is put there when `k` becomes a candidate and
-//! when it is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at
-//! most `V + lead`, and `V` never falls. (A class that became a candidate further ahead was charged for that before, outside its
-//! turns or at a time when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `lead + l_k + e_k` until its
-//! next turn.)
+//! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: for
+//! lengths that turned out longer, and for unrequested units. *Left:* `SC_k` is put there when `k` becomes a candidate and when
+//! it is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at most
+//! `V + lead`, and `V` never falls. (A class that became a candidate further ahead was charged for that before, outside its
+//! turns or at a time when it was alone: then `a_k = SC_k - V`, as it was then, replaces `lead + l_k + e_k` until its next
+//! turn.)
 //!
-//! A class's counter grows by `X_k` and what it is *lifted* by, the left side's doing, `f_k >= 0`. Let `i` and `j` both have
+//! A class's counter grows by `X_k` and by what it is *lifted*, `f_k >= 0`, because of the left side. Let `i` and `j` both have
 //! candidates all the time from `t1` to `t2`. With the left side for `i` at `t1` and for `j` at `t2`, and the right side for
 //! `i` at `t2` and for `j` at `t1`,
 //!
@@ -62,26 +63,27 @@
 //! X_i - X_j <= 2·lag + 3·lead + l_i + e_i + max(lead + l_j + e_j, a_j) + f_j
 //! ```
 //!
-//! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag + lead` at once: `j` was charged
-//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was in flight.
-//! So a class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this,
-//! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
-//! turns again.
+//! Nothing on the right grows with time but `f_j`, and that only if `j` is refunded more than `lag + lead` at once: `j` was
+//! charged for units that never arrived. What `i` *receives* is at most `X_i` plus what of it was charged before `t1` and was
+//! in flight. So a class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than
+//! this, whatever lengths it states. The part by which a stated length is too short is charged when it arrives, and a response
+//! that goes on after its end needs turns again.
 //!
-//! Within a class the same holds for users with `S` for `SC` and `T` for `V`, `lag + slack` for `lag` and `slack` more on the right.
-//! With a `user-lead` that takes the place of `lead`, if it is more than `slack`: a turn by the third rule of `users.rs` ends within
-//! it, and at others `S` was no more than `T + slack`, or the least of all, which is no farther ahead of `T` than it was lent.
+//! Within a class the same holds for users with `S` for `SC` and `T` for `V`, `lag + slack` for `lag` and `slack` more on the
+//! right. With a `user-lead`, that replaces `lead` if it is more than `slack`: a turn by the third rule of `users.rs` ends
+//! within it, and at others `S` was no more than `T + slack`, or the least of all, which is no farther ahead of `T` than it was
+//! lent.
 //!
 //! # Cost
 //!
-//! O(log n) for each event, amortised where users catch up with their class, and at each turn a look at every class in line while
-//! those are no more than 64; memory for each request, user and class, and nothing for the queues between them.
+//! O(log n) for each event, amortised when users catch up with their class, and at each turn every class in line is examined
+//! while those are no more than 64; memory for each request, user and class, and nothing for the queues between them.
 //!
 //! # Worked example
 //!
 //! An inference server's tokens: turns of 16, nothing in flight beyond, and so no lead. Two classes, of weights 2 and 1, and
-//! three turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
-//! class 1 is at 16.
+//! three turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 per part after it, and goes again
+//! when class 1 is at 16.
 //!
 //! ```
 //! use dovetail_sched::{
@@ -149,7 +151,7 @@ use crate::{
     entry::{Knob, Knobs, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "grants",
     summary: "requests and responses scheduled together, the far queue kept short",
@@ -217,10 +219,10 @@ pub const ENTRY: RequestEntry = RequestEntry {
     caution: NO_CAUTION,
 };
 
-/// What a new user may have before all others, in units: a small page.
+/// Units that a new user may receive before all others: a small page.
 const FIRST: u64 = 20_000;
 
-/// How long a round that the window made as long as it was says that windows fill the link.
+/// How long windows are taken to fill the link after a round that was limited by a window alone.
 const FILLS: Nanos = Nanos::from_secs(2);
 
 /// Requests and responses scheduled together.
@@ -237,16 +239,16 @@ pub struct Grants {
     counted: Counted,
     pace: Pace,
     overdue: Overdue,
-    // Responses that may be taken in to their end. An id may be free again: the response's state tells.
+    // Responses that may be taken in to their end. An id may already be free again: the response's state tells.
     freed: VecDeque<RequestId>,
-    // The running mean of the targets that releases turned out to have, in units.
+    // The running mean of the targets of released responses, in units.
     mean_target: f64,
     next_number: u64,
     waiting: usize,
     released: usize,
-    // What was charged of all released responses and has not come, in units.
+    // The charges of all released responses for units that have not arrived.
     in_flight: u128,
-    // Until when windows are what holds senders back, as far as was seen.
+    // Until when windows are taken to be what limits senders.
     fills_until: Nanos,
 }
 

@@ -1,7 +1,7 @@
 //! Which of a class's requests goes first.
 //!
-//! A candidate's [`Rank`] is a key in units, then a number in order of arrival. It changes only when something of the
-//! request itself is told, as requests that wait grow old alike ([`age`](super::age)).
+//! A candidate's [`Rank`] is a key in units, then a number in order of arrival. It changes only with events of the request
+//! itself, since waiting requests age alike ([`age`](super::age)).
 
 use super::response::Response;
 use crate::{PolicyError, entry::Knobs};
@@ -19,17 +19,17 @@ pub(super) enum Order {
     InTurn,
 }
 
-/// Where a candidate stands: the least goes first.
+/// A candidate's rank: the least goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Rank {
     pub(super) key: u64,
     pub(super) number: u64,
-    // Units until the response's end, as far as is known. Numbers differ, so this never decides.
+    // Units until the response's end, as far as known. Numbers differ, so this never decides.
     pub(super) left: u64,
 }
 
 impl Rank {
-    /// As if the request were so much larger.
+    /// The rank as if the request were larger by `units`.
     pub(super) const fn later(self, units: u64) -> Self {
         Self { key: self.key.saturating_add(units), ..self }
     }
@@ -47,7 +47,8 @@ impl Order {
         }
     }
 
-    /// The candidate's rank, before all others where it is overdue. `presumed`: units that a response is taken to have of which nothing is known.
+    /// The candidate's rank; overdue ones come before all others. `presumed` is the size of a response of which nothing is
+    /// known.
     pub(super) fn rank(self, response: &Response, presumed: u64) -> Rank {
         let left = response.left(presumed);
         let (key, number) = match self {
@@ -75,7 +76,7 @@ mod tests {
         let rank = |age, total| Order::ShortestRemaining.rank(&waiting(age, total), 5000);
         assert!(rank(0, Some(100_000)) > rank(90_000, Some(9_000)));
         assert!(rank(0, Some(100_000)) < rank(92_000, Some(9_000)));
-        // 5,000 units are expected of one of which nothing is known.
+        // 5,000 units are expected of a response of which nothing is known.
         assert_eq!(rank(0, None).key, rank(0, Some(5_000)).key);
     }
 

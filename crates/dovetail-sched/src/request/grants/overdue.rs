@@ -1,17 +1,16 @@
 //! Which responses have been silent for too long.
 //!
-//! The shortest first leaves a long response without a turn for as long as shorter ones come, and a client that waits
-//! for it gives up: programs that download take this many seconds without a byte for a broken connection. So a response
-//! that has begun, has units waiting and had no turn for 12 s goes first among its user's requests, and of its class's
-//! where its user may go.
+//! Shortest-first leaves a long response without a turn for as long as shorter ones arrive, and a client that waits for it
+//! times out: download programs take this many seconds without a byte for a broken connection. So a response that has begun,
+//! has units waiting and had no turn for 12 s goes first among its user's requests, and among its class's if its user may go.
 //!
-//! Where hundreds have begun that would be no order at all but all in turn, at the cost of every short one. So it is given no
-//! more than a sign of life (`response.rs`), and such turns have a 256th of the link at most, the one silent for longest
-//! first: at 2 Mbit/s that is enough for thirty responses of known length or four others, at 10 Mbit/s for 150 or 20. Of more,
-//! silences are longer.
+//! With hundreds of begun responses, that alone would replace the order by plain turns, at the cost of every short response. So
+//! an overdue response gets only a sign of life (`response.rs`), and such turns have at most a 256th of the link, the one
+//! silent for longest first: at 2 Mbit/s that is enough for thirty responses of known length or four others, at 10 Mbit/s for
+//! 150 or 20. If there are more, silences are longer.
 //!
-//! Responses are listed as their units begin to wait, and a turn takes one off by its number. As times only grow the list is
-//! in order, and each step is O(1), amortised.
+//! Responses are listed as their units begin to wait, and a turn removes one from the list by changing its number. As times
+//! only grow the list is in order, and each step is O(1), amortised.
 
 use alloc::collections::VecDeque;
 
@@ -20,10 +19,10 @@ use crate::{Nanos, request::RequestId};
 /// Less than the 15 s that pip waits for a byte; curl and browsers wait longer.
 const LONGEST: Nanos = Nanos::from_secs(12);
 
-/// The part of the link that their turns may have: one of so many.
+/// The reciprocal of the part of the link that such turns may have.
 const PART: u64 = 256;
 
-/// Responses whose units wait, by when they began to.
+/// Responses with units waiting, by when they began to wait.
 #[derive(Debug, Default)]
 pub(super) struct Overdue {
     waits: VecDeque<Waits>,
@@ -34,18 +33,18 @@ pub(super) struct Overdue {
 #[derive(Debug, Clone, Copy)]
 struct Waits {
     request: RequestId,
-    /// The number of its last turn.
+    /// The number of the response's last turn.
     served: u64,
     until: Nanos,
 }
 
 impl Overdue {
-    /// Units of a response begin to wait, whose last turn had this number.
+    /// Units of a response begin to wait; its last turn had the number `served`.
     pub(super) fn waits(&mut self, request: RequestId, served: u64, now: Nanos) {
         self.waits.push_back(Waits { request, served, until: now + LONGEST });
     }
 
-    /// A response that has waited for too long, if it had no turn since, and the number of its last.
+    /// Takes a response that has waited for too long, unless it had a turn since; with the number of its last turn.
     pub(super) fn next(&mut self, now: Nanos) -> Option<(RequestId, u64)> {
         let first = self.waits.front().filter(|waits| waits.until.max(self.free_at) <= now)?;
         let found = (first.request, first.served);
@@ -53,13 +52,13 @@ impl Overdue {
         Some(found)
     }
 
-    /// It had not, and goes before others. `turn`: how long the link takes for what it is given.
+    /// That response had none, and goes before others. `turn`: how long the link takes for its units.
     pub(super) fn goes(&mut self, turn: Nanos, now: Nanos) {
         self.free_at = now + Nanos(turn.0.saturating_mul(PART));
     }
 
-    /// Forgets those that had a turn, as `is_over` says: at the front, and all where there are far more than the responses that
-    /// are released.
+    /// Forgets responses that had a turn since, according to `is_over`: those at the front, and all once there are far more
+    /// entries than released responses.
     pub(super) fn forget(&mut self, released: usize, is_over: impl Fn(RequestId, u64) -> bool) {
         while self.waits.front().is_some_and(|waits| is_over(waits.request, waits.served)) {
             self.waits.pop_front();

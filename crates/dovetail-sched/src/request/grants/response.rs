@@ -1,62 +1,62 @@
-//! What is known of a response, what of it was let in and what was charged.
+//! The state of a response: what of it was let in and what was charged.
 //!
 //! ```text
 //! target = min(total, granted + window)      what the sender may have sent, `total` if that is known
 //! received <= charged                        and charged = target once the length is known
 //! ```
 //!
-//! Before the length is known a release is charged what is expected, and so may be charged less than its target.
+//! Before the length is known a release is charged the expected size, and so may be charged less than its target.
 
 use super::round::Round;
 use crate::Nanos;
 
-/// An overdue response is given this part of a turn, where it is known how much there is of it. What waits of it is with the
-/// gateway, and a little of that is a sign of life. What waits of one of unknown length, as of a tunnel, its
-/// client may have already: only more of it is a sign.
+/// The part of a turn that an overdue response gets if its length is known, as a divisor. Its waiting units are at the gateway,
+/// and a few of them are a sign of life. The client of a response of unknown length, such as a tunnel, may already have its
+/// waiting units: only more of it is a sign.
 const SIGN: u64 = 8;
 
-/// A request and its response. All amounts in units.
+/// A request and its response. All amounts are in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
     pub(super) state: State,
-    /// What there will be in all, as its sender says.
+    /// The total length, as stated by its sender.
     pub(super) total: Option<u64>,
-    /// What may be taken in, in all.
+    /// Units that may be taken in, in total.
     pub(super) granted: u64,
-    /// What may be on its way beyond that.
+    /// Units that may be in flight beyond that.
     pub(super) window: u64,
-    /// What of that its connection offered before.
+    /// The window that its connection offered before.
     pub(super) offered: u64,
-    /// What was taken in.
+    /// Units taken in.
     pub(super) received: u64,
-    /// What its class and its user were charged and have not got back.
+    /// Units charged to its class and its user, less refunds.
     pub(super) charged: u64,
     /// Whether units wait that may not be taken in.
     pub(super) ready: bool,
     /// Whether they have waited for too long.
     pub(super) overdue: bool,
-    /// Whether all the rest may be taken in, as the next poll will say.
+    /// Whether all the rest may be taken in, to be reported by the next poll.
     pub(super) freed: bool,
-    /// What its class's counter grew by for that, in 2^-64 units a part, and when the last of it was charged.
+    /// By how much its class's counter grew for that, in 2^-64 units per part, and when the last of it was charged.
     pub(super) paid: u128,
     pub(super) charged_at: Nanos,
-    /// Whether its window is what holds its sender back.
+    /// Whether its window is what limits its sender.
     pub(super) round: Round,
     /// When its window grew last.
     pub(super) grew_at: Nanos,
-    /// Whether it told the running mean its size.
+    /// Whether its size has entered the running mean.
     pub(super) told: bool,
-    /// Whether it was too long to lead, its length not being known.
+    /// Whether it was ever too long to lead while its length was unknown.
     pub(super) is_long: bool,
-    /// What it is taken to be larger by because it did not come earlier, in units.
+    /// By how much it counts as larger because it did not arrive earlier, in units.
     pub(super) age: u64,
-    /// Where it came in the order of arrivals.
+    /// Its number in the order of arrivals.
     pub(super) number: u64,
-    /// Where it came when it was last served, or else when it arrived.
+    /// The number of its last turn, or else of its arrival.
     pub(super) served: u64,
 }
 
-/// How far a request is.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum State {
     /// The id is free.
@@ -69,31 +69,30 @@ pub(super) enum State {
 }
 
 impl Response {
-    /// What the sender may have sent so far.
+    /// Units that the sender may have sent so far.
     pub(super) fn target(&self) -> u64 {
         let sendable = self.granted.saturating_add(self.window);
         self.total.map_or(sendable, |total| total.min(sendable))
     }
 
-    /// What was charged and has not come.
+    /// Units charged and not received.
     pub(super) fn in_flight(&self) -> u128 {
         u128::from(self.charged.saturating_sub(self.received))
     }
 
-    /// What is left of it to elicit; where its length is not known as much as there was, and no less than `presumed`. Sizes have
-    /// heavy tails: a response that went on for so long will go on for as long again.
+    /// The units left to elicit; if the length is not known, as many as have been granted, and no less than `presumed`. Sizes
+    /// have heavy tails: a response that has lasted this long is expected to last as long again.
     pub(super) fn left(&self, presumed: u64) -> u64 {
         self.total.map_or_else(|| self.granted.max(presumed), |total| total - self.target())
     }
 
-    /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is
-    /// unknown.
+    /// The units left to grant, if the sender may send to the end; `None` if it may not, or if the length is unknown.
     pub(super) fn rest(&self) -> Option<u64> {
         let total = self.total.filter(|&total| total <= self.granted.saturating_add(self.window))?;
         Some(total.saturating_sub(self.granted))
     }
 
-    /// So many more units may be taken in, or all the rest if its sender may send that. How many in all.
+    /// Grants this many more units, or all the rest if its sender may send that. Returns how many in all.
     pub(super) fn grant(&mut self, units: u64) -> u64 {
         let before = self.granted;
         self.granted = before.saturating_add(units);
@@ -101,7 +100,7 @@ impl Response {
         self.granted - before
     }
 
-    /// Units of its next turn, where a turn has so many.
+    /// The units of its next turn, if a full turn has `quantum`.
     pub(super) fn due(&self, quantum: u64) -> u64 {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
@@ -116,14 +115,15 @@ impl Response {
         self.state == State::Waiting || self.ready && !self.freed
     }
 
-    /// Whether units of it have waited since the turn of this number.
+    /// Whether units of it have been waiting since the turn with this number.
     pub(super) fn waits_since(&self, served: u64) -> bool {
         self.served == served && self.state == State::Released && self.is_candidate()
     }
 
-    /// What follows from what was told last. Whether all the rest may be taken in, for the first time.
+    /// Updates what follows from the last event. Returns whether all the rest may now be taken in, for the first time.
     pub(super) fn review(&mut self) -> bool {
-        // A length that was passed is a lie, and so is one that was let in whole while more waits: nothing is known then.
+        // A stated length that was exceeded is false, and so is one that was let in entirely while more waits: the length is
+        // unknown then.
         let passed = |total| total < self.received || self.ready && total <= self.granted;
         self.total = self.total.filter(|&total| !passed(total));
         let was = self.freed;
@@ -141,7 +141,7 @@ mod tests {
         let mut response = Response { window: 8_000, total: Some(13_000), ..Response::default() };
         assert_eq!(response.grant(3_000), 3_000);
         assert_eq!((response.target(), response.rest()), (11_000, None));
-        // 6,000 + 8,000 reach the end: all of it, for what was left to send.
+        // 6,000 + 8,000 reach the end: all of the rest is granted, since the sender may send it.
         assert_eq!(response.grant(3_000), 10_000);
         assert_eq!((response.target(), response.rest()), (13_000, Some(0)));
         assert_eq!(response.grant(3_000), 3_000);

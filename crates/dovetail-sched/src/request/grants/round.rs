@@ -1,76 +1,76 @@
-//! Whether a response's window is what holds its sender back.
+//! Whether a response's window is what limits its sender.
 //!
-//! A *round* begins at a turn, whose target the sender learns of half a round trip later, and ends when all up to that target
-//! was taken in. A sender that always has more to send, and is let, ends it a round trip after it began. One that has nothing
-//! to send for a while, or whose units wait for turns, takes longer. So with the least that a round or the first answer took,
-//! and the far queue's delay now, for the round trip,
+//! A *round* begins at a turn, whose target the sender learns half a round trip later, and ends when everything up to that
+//! target was taken in. A sender that always has more to send, and may, ends it a round trip after it began. One that has
+//! nothing to send for a while, or whose units wait for turns, takes longer. So with the least time of a round or the first
+//! answer, and the far queue's current delay, for the round trip,
 //!
 //! ```text
 //! limited = the last round took no more than 3·(least + delay)
 //! ```
 //!
-//! and a longer window would be used. The window of a sender that brings `s` units a second stops growing at `s` times that.
-//! (Three, because half of a window may be left where it waits before more is let come.)
+//! and a longer window would be used. The window of a sender that delivers `s` units a second stops growing at `s` times that.
+//! (Three, because half of a window may be waiting before more is let in.)
 //!
-//! A round is over a round trip or two after the window began to hold its sender back, and from far away that is seconds. But a
-//! sender in slow start sends twice as much in the next round trip as in this one. So half of a window is *brought* where so
-//! much came in this or the last span of `least + delay`: a longer one will soon be used.
+//! A round ends one or two round trips after the window began to limit its sender, and from far away that is seconds. But a
+//! sender in slow start sends twice as much in the next round trip as in this one. So half of a window is *brought* if that
+//! much was received in this or the last span of `least + delay`: a longer one will soon be used.
 //!
-//! The environment may know the round trip of a connection better, and then what it says is believed: where responses follow
-//! each other on a connection before the ones before are over, as in a tunnel, what comes first is no answer.
+//! The environment may know the round trip of a connection better, and then its value is used: if responses follow each other
+//! on a connection before the previous ones are over, as in a tunnel, the first units to arrive are no answer.
 
 use crate::Nanos;
 
-/// A round may take this many times the least and still be the window's.
+/// A round that takes up to this many times the least is attributed to the window.
 const MOST_TRIPS: u64 = 3;
-/// A shorter round trip says more of the clock than of the way.
+/// A shorter round trip measures the clock rather than the path.
 const LEAST_TRIP: Nanos = Nanos::from_micros(1);
 
 /// The rounds of a response.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Round {
-    /// What is to be taken in before it is over; 0 if there is none.
+    /// The round ends once this many units are taken in; 0 if there is none.
     until: u64,
     began: Nanos,
-    /// What it was told to take, or else the least that anything took; 0 before something came.
+    /// The reported round trip, or else the least time observed; 0 before anything was received.
     trip: Nanos,
     is_told: bool,
     limited: bool,
     span: Span,
 }
 
-/// What came lately.
+/// Recent arrivals.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     began: Nanos,
-    /// What had been taken in when it began.
+    /// Units taken in when it began.
     from: u64,
-    /// What came in the one before.
+    /// Units received in the previous span.
     last: u64,
 }
 
 impl Round {
-    /// The request leaves.
+    /// The request is released.
     pub(super) fn released(&mut self, now: Nanos) {
         let is_told = self.is_told;
         let trip = self.told_trip();
         *self = Self { began: now, trip, is_told, span: Span { began: now, ..Span::default() }, ..Self::default() };
     }
 
-    /// A round trip takes so long.
+    /// Sets the reported round trip.
     pub(super) fn takes(&mut self, trip: Nanos) {
         (self.trip, self.is_told) = (trip.max(LEAST_TRIP), true);
     }
 
-    /// A turn let the response come up to `target`.
+    /// A turn permitted the response up to `target`.
     pub(super) fn turned(&mut self, target: u64, now: Nanos) {
         if self.until == 0 && self.trip > Nanos::ZERO {
             (self.until, self.began) = (target, now);
         }
     }
 
-    /// So many units were taken in before and are by now, while the far queue is so long. Whether a round is over that the
-    /// window alone made as long as it was.
+    /// Units taken in grew from `before` to `received`, with a far queue of `delay`. Returns whether a round has ended that was
+    /// limited by the window alone.
     pub(super) fn came(&mut self, before: u64, received: u64, delay: Nanos, now: Nanos) -> bool {
         let took = (now - self.began).max(LEAST_TRIP);
         if self.trip == Nanos::ZERO {
@@ -90,34 +90,35 @@ impl Round {
         self.limited
     }
 
-    /// The least that a round or the first answer took; 0 before something came.
+    /// The reported round trip, or else the least time of a round or the first answer; 0 before anything was received.
     pub(super) const fn trip(&self) -> Nanos {
         self.trip
     }
 
-    /// The same where the environment says so. Elsewhere 0: what is a guess may be a server's thinking that takes long.
+    /// The round trip reported by the environment, else 0: a guess may include a server's long processing time.
     pub(super) const fn told_trip(&self) -> Nanos {
         if self.is_told { self.trip } else { Nanos::ZERO }
     }
 
-    /// Whether a longer window would be used, as far as is known.
+    /// Whether a longer window would be used, as far as known.
     pub(super) const fn is_limited(&self) -> bool {
         self.limited
     }
 
-    /// Whether at least half of this window came in a round trip, of a response of which so much was taken in.
+    /// Whether at least half of this window was received in a round trip, for a response of which `received` units were taken
+    /// in.
     pub(super) fn brought(&self, received: u64, window: u64) -> bool {
         self.span.last.max(received - self.span.from) >= window / 2
     }
 
-    /// The window is another: what was seen says nothing of it.
+    /// The window has changed: past rounds say nothing about it.
     pub(super) fn forget(&mut self) {
         (self.until, self.limited) = (0, false);
     }
 }
 
 impl Span {
-    /// What comes now is of the next span, if this one has been so long: a flight is not counted apart from its first segments.
+    /// Starts the next span if this one has lasted for `long`; a flight is never split from its first segments.
     fn came(&mut self, before: u64, long: Nanos, now: Nanos) {
         if now - self.began >= long {
             *self = Self { began: now, from: before, last: before - self.from };
@@ -139,12 +140,12 @@ mod tests {
         round.turned(9_000, MS(100));
         assert!(!round.came(1_000, 8_999, MS(0), MS(190)));
         assert!(round.came(8_999, 9_000, MS(0), MS(200)) && round.is_limited());
-        // Three round trips are the window's, a fourth is not.
+        // Three round trips are attributed to the window, a fourth is not.
         round.turned(12_000, MS(200));
         assert!(round.came(9_000, 12_000, MS(0), MS(500)));
         round.turned(15_000, MS(500));
         assert!(!round.came(12_000, 15_000, MS(0), MS(801)) && !round.is_limited());
-        // What the queue adds is not the sender's.
+        // The queue's delay is not the sender's.
         round.turned(18_000, MS(900));
         assert!(round.came(15_000, 18_000, MS(60), MS(1380)) && round.is_limited());
     }
@@ -158,7 +159,7 @@ mod tests {
         assert!(round.brought(1_000, 2_000) && !round.brought(1_000, 2_002));
         round.came(1_000, 3_000, MS(0), MS(150));
         assert!(round.brought(3_000, 6_000) && !round.is_limited());
-        // It is remembered for one more.
+        // It is remembered for one more span.
         round.came(3_000, 3_500, MS(0), MS(200));
         round.came(3_500, 4_000, MS(0), MS(299));
         assert!(round.brought(4_000, 6_000) && !round.brought(4_000, 6_002));

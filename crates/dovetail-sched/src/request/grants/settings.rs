@@ -1,4 +1,4 @@
-//! The policy's knobs, read.
+//! The policy's parsed knobs.
 
 use super::{age::Ageing, order::Order};
 use crate::{Nanos, PolicyError, entry::Knobs};
@@ -19,7 +19,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// `window`: the first window of a response, in units.
+    /// `window`: the initial window of a response, in units.
     pub(super) fn of(knobs: &Knobs<'_>, window: u64) -> Result<Self, PolicyError> {
         let most = 1_000_000_000;
         let or_inf = |key| if knobs.text(key) == "inf" { Ok(u64::MAX) } else { knobs.bytes(key, 0, most) };
@@ -47,7 +47,7 @@ impl Settings {
     }
 }
 
-/// Whether a knob with two values has the first.
+/// Parses a knob with two values; returns whether it has the first.
 fn switch(knobs: &Knobs<'_>, key: &str, first: &str, second: &str) -> Result<bool, PolicyError> {
     match knobs.text(key) {
         value if value == first => Ok(true),

@@ -1,4 +1,4 @@
-//! Where a request and its user stand after something was told of them: whether they count, and whether they may have a turn.
+//! Updates after an event of a request: whether its user counts, and whether the request may have a turn.
 
 use super::Grants;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Grants {
-    /// Whose a request is that the environment may tell of; the user is heard of by that, and counts.
+    /// The user and class of a known request; the event makes the user count.
     pub(super) fn hear(&mut self, request: RequestId) -> Option<(UserId, ClassId)> {
         let user = self.accounts.user(request)?;
         let class = self.accounts.class_of(user)?;
@@ -17,7 +17,7 @@ impl Grants {
         Some((user, class))
     }
 
-    /// Whether the user counts, after something happened to one of their requests.
+    /// Updates whether the user counts, after an event of one of their requests.
     pub(super) fn settle(&mut self, user: UserId, class: ClassId, now: Nanos) {
         if self.accounts.requests(user) > 0 {
             self.counted.heard_until(user, self.users.has_candidates(user), now);
@@ -26,7 +26,7 @@ impl Grants {
         }
     }
 
-    /// Puts the request where it belongs after something of it was told.
+    /// Updates the request's place after an event.
     pub(super) fn review(&mut self, request: RequestId, user: UserId, class: ClassId) {
         let presumed = self.presumed();
         let response = &mut self.responses[request.0 as usize];
@@ -36,7 +36,7 @@ impl Grants {
         if response.is_candidate() {
             let mut rank = self.order.rank(response, presumed);
             if response.is_open() {
-                // As likely as not it ends before half as much again has come: the median for a tail index of 1.7.
+                // Half of the time it ends before half as much again has arrived: the median for a tail index of 1.7.
                 let left = rank.left / 2;
                 response.is_long |= self.users.is_too_long(left, user, class);
                 rank.left = if response.is_long { u64::MAX } else { left };
@@ -48,7 +48,7 @@ impl Grants {
         }
     }
 
-    /// Puts responses that were silent for too long before all others of their users.
+    /// Puts responses that have been silent for too long before all others of their users.
     pub(super) fn promote(&mut self, now: Nanos) {
         let responses = &self.responses;
         self.overdue.forget(self.released, |request, served| !responses[request.0 as usize].waits_since(served));

@@ -1,4 +1,4 @@
-//! What happens at a turn: a request leaves, or more of a response is let in; and at a request's end.
+//! Turns, which release a request or let in more of a response; and the end of requests.
 
 use super::{
     Grants,
@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl Grants {
-    /// Whose turn it is: the first of the class that is behind, or one of another's that ends before that is ahead.
+    /// Chooses the next turn: the first of the class that is behind, or one of another class that ends within that class's
+    /// lead.
     pub(super) fn choose(&mut self) -> Option<Choice> {
         let class = self.classes.select()?;
         let mut first = self.users.choose(class)?;
@@ -34,14 +35,14 @@ impl Grants {
         self.next_number
     }
 
-    /// The request's response may be taken in to its end.
+    /// The response may be taken in to its end.
     pub(super) fn free_turn(&mut self, request: RequestId) -> Option<Turn> {
         let response = self.responses.get_mut(request.0 as usize).filter(|response| response.freed)?;
         (response.freed, response.ready) = (false, false);
         Some(Turn { request, releases: false, units: response.grant(0), window: response.window })
     }
 
-    /// The candidate's turn.
+    /// Gives the candidate its turn.
     pub(super) fn turn(&mut self, choice: &Choice, now: Nanos) -> Option<Turn> {
         let request = choice.request;
         let (user, class) = self.hear(request)?;
@@ -53,12 +54,12 @@ impl Grants {
         (response.state, response.served) = (State::Released, number);
         (response.ready, response.overdue) = (false, false);
         self.withdraw(request, user, class);
-        // What was lost since their last turns; both are asked, for both are settled by this one.
+        // Both are called, because this turn settles both.
         let has_lost = self.classes.take_lost(class) | self.users.take_lost(user);
         let units = if releases {
             self.release(request, user, class, now)
         } else {
-            // Who has another candidate goes first with that one, however short this window is.
+            // A user with another candidate goes first with that one, however short this window is.
             let is_repaid = choice.is_owed && !self.users.has_candidates(user);
             self.go_on(request, user, due, (has_lost, leads || is_repaid), now)
         };
@@ -69,7 +70,7 @@ impl Grants {
         Some(Turn { request, releases, units, window })
     }
 
-    /// The request leaves. Units that may be taken in.
+    /// Releases the request. Returns the units that may be taken in.
     fn release(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
         let RequestSetup { quantum, window, overhead, .. } = self.setup;
         let response = &mut self.responses[request.0 as usize];
@@ -87,7 +88,7 @@ impl Grants {
         units
     }
 
-    /// More of a response: this many units, and what its window grows by. Units that may be taken in.
+    /// Grants a response `due` more units, and its window's growth. Returns the units that may be taken in.
     fn go_on(
         &mut self,
         request: RequestId,
@@ -127,7 +128,7 @@ impl Grants {
         units
     }
 
-    /// A request that is over. Of one that ended what was charged and did not come is given back.
+    /// Ends a request. If its response has ended, the charge for units that did not arrive is refunded.
     pub(super) fn over(&mut self, request: RequestId, ended: bool, now: Nanos) {
         let Some((user, class)) = self.hear(request) else { return };
         let Response { state, received, .. } = self.responses[request.0 as usize];

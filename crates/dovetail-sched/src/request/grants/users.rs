@@ -1,7 +1,8 @@
 //! Which of a class's requests goes next: fair between users, short before long.
 //!
-//! A user's *service* `S` is what their requests were charged, in units, and `D` what of it was *lent*: charged for turns by the
-//! third of the rules below. `T` is their class's virtual time, and of the class's users who have candidates `L` is the least `S`
+//! A user's *service* `S` is what their requests were charged, in units, and `D` the part of it that was *lent*: charged for
+//! turns by the third rule below. `T` is their class's virtual time, and `L` the least `S` of the class's users who have
+//! candidates:
 //!
 //! ```text
 //! T <- max(T, L - D)                         whenever the class may go, D being that of the user who has L
@@ -13,29 +14,29 @@
 //! D <- min(D, S - T)                         before S changes, and 0 at a turn of a user who alone has requests
 //! ```
 //!
-//! With `slack` 0 no user goes who is ahead of `T`, with `inf` the request with the least rank goes, whichever user's it
-//! is. If all users are ahead of `T` by more than the slack, the one with the least service goes.
+//! With `slack` 0 no user goes who is ahead of `T`, with `inf` the request with the least rank goes, whichever user's it is. If
+//! all users are ahead of `T` by more than the slack, the one with the least service goes.
 //!
-//! `T` is not held back by users who have no candidates for a moment: for a user with only one response that is so after
-//! every turn. Others may be `slack` ahead of them by then, and that is not lost: they are behind, and go first as soon
-//! as they can. What they were behind by more than that and `lag` is lost when they are put forward, and with longer
-//! windows they would have had it.
+//! `T` does not wait for users who momentarily have no candidates: for a user with only one response that is so after every
+//! turn. Others may be `slack` ahead of them by then, and that is not lost: they are behind, and go first as soon as they can.
+//! What they were behind by more than that and `lag` is lost when they are put forward; with longer windows they would have had
+//! it.
 //!
-//! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
-//! the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead. What is left of a
-//! download is more than the lead, so downloads share as if there were none. Of a response whose length is not known, half as much is
-//! taken to be left as there was of it so far: of sizes with a tail index of 1.7 every other one ends before that. So it leads until
-//! its user is ahead by two thirds of the lead or so, a page in a tunnel of HTTP/2 by 1.3 MB, and never again, as eight tunnels would
-//! lead on and on, each by a little less, until each has had the whole lead. `T` stays where it would be without such turns: if it
-//! moved up to who leads whenever others have no candidate for a moment, what these are behind by would be lost, and who leads would
-//! lead anew, for ever. So what was lent is
-//! repaid in full before the user leads again. Who is alone owes it to none. Who is repaid has longer windows where it is these that
-//! hold them back: with windows that bring a share and hardly more, repaying takes minutes.
+//! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, although its user is soon ahead by
+//! more than the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead.
+//! What is left of a download is more than the lead, so downloads share as if there were none. A response of unknown length is
+//! assumed to have half as much left as it has had so far: of sizes with a tail index of 1.7 every other one ends before that.
+//! So it leads until its user is ahead by about two thirds of the lead (a page in an HTTP/2 tunnel by 1.3 MB), and never again,
+//! since eight tunnels would otherwise lead on and on, each by a little less, until each has had the whole lead. `T` stays
+//! where it would be without such turns: if it moved up to leading users whenever others momentarily have no candidate, the
+//! amount by which those are behind would be lost, and the leading users would lead anew, for ever. So what was lent is repaid
+//! in full before the user leads again. A user who is alone owes nothing. A user who is being repaid gets longer windows if
+//! windows are what limits them: with windows that bring little more than a share, repaying takes minutes.
 //!
 //! A user with candidates is in two or three queues of their class: by service with all others; by their least rank if they are
-//! eligible, else by service with those who are ahead; and with a `user-lead` by rank and service if they are leading, else by where
-//! their response would end. When `T` moves, those whom it reaches become eligible or leading: each got ahead by a turn or a charge
-//! of their own, so that is O(log n) for each of these.
+//! eligible, else by service with those who are ahead; and with a `user-lead` by rank and service if they are leading, else by
+//! where their response would end. When `T` moves, users whom it reaches become eligible or leading: each got ahead by a turn
+//! or a charge of their own, so that is O(log n) for each of these.
 
 use alloc::vec::Vec;
 
@@ -66,7 +67,7 @@ pub(super) struct Users {
 #[derive(Debug, Clone, Copy, Default)]
 struct User {
     service: u64,
-    // What of the service was charged for turns before others who had had less.
+    // The part of the service charged for turns before others who had had less.
     lent: u64,
     candidates: Queue,
     // They were further behind than the lag.
@@ -85,26 +86,26 @@ struct Class {
     far: Queue,
 }
 
-/// What goes next of a class.
+/// The next turn of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) request: RequestId,
     pub(super) rank: Rank,
-    /// Whether it goes before the one that the class's other rules have first.
+    /// Whether it goes before the one that the class's other rules put first.
     pub(super) leads: bool,
-    /// Whether other users are so far ahead that they were lent turns, which are to be repaid.
+    /// Whether other users are so far ahead that they were lent turns, and must repay them.
     pub(super) is_owed: bool,
 }
 
 impl User {
-    /// Of what they were lent no more is left than they are ahead.
+    /// Limits what is still lent to what the user is ahead.
     fn settle(&mut self, time: u64) {
         self.lent = self.lent.min(self.service.saturating_sub(time));
     }
 }
 
 impl Users {
-    /// All in units.
+    /// All arguments are in units.
     pub(super) const fn new(slack: u64, lead: u64, lag: u64) -> Self {
         Self {
             slack,
@@ -135,7 +136,7 @@ impl Users {
         (user.service, user.lent, user.lost, user.leads) = (0, 0, false, false);
     }
 
-    /// The user is of another class. Their lead is kept there.
+    /// The user moves to another class, and keeps their lead there.
     pub(super) fn moved(&mut self, user: UserId, from: ClassId, to: ClassId) {
         self.leave(user, from);
         let left = slot_mut(&mut self.classes, from.0).time;
@@ -146,7 +147,7 @@ impl Users {
         self.order(user, to);
     }
 
-    /// The user's requests were charged so much more.
+    /// Charges the user's requests.
     pub(super) fn charge(&mut self, user: UserId, class: ClassId, units: u64) {
         let time = slot_mut(&mut self.classes, class.0).time;
         let entry = slot_mut(&mut self.users, user.0);
@@ -158,7 +159,7 @@ impl Users {
         self.order(user, class);
     }
 
-    /// The user's requests were charged so much less.
+    /// Refunds the user's requests.
     pub(super) fn refund(&mut self, user: UserId, class: ClassId, units: u64) {
         let time = slot_mut(&mut self.classes, class.0).time;
         let entry = slot_mut(&mut self.users, user.0);
@@ -168,14 +169,14 @@ impl Users {
         self.order(user, class);
     }
 
-    /// Whether the user would be ahead by more than the lead at the end of a response of which this is left.
+    /// Whether the user would be ahead by more than the lead at the end of a response with `left` units left.
     pub(super) fn is_too_long(&self, left: u64, user: UserId, class: ClassId) -> bool {
         let time = self.classes.get(class.0 as usize).map_or(0, |class| class.time);
         let service = self.users.get(user.0 as usize).map_or(0, |user| user.service);
         service.saturating_add(left) > time.saturating_add(self.lead)
     }
 
-    /// The request may have a turn, and has this rank.
+    /// The request may have a turn, with this rank.
     pub(super) fn put(&mut self, request: RequestId, user: UserId, class: ClassId, rank: Rank) {
         self.n_candidates += usize::from(!self.candidates.contains(request.0));
         let entry = slot_mut(&mut self.users, user.0);
@@ -191,7 +192,7 @@ impl Users {
         self.order(user, class);
     }
 
-    /// The request of the class that goes next.
+    /// Chooses the class's next request.
     pub(super) fn choose(&mut self, class: ClassId) -> Option<Choice> {
         let line = self.classes.get_mut(class.0 as usize)?;
         let (least, service) = self.by_service.peek(line.by_service)?;
@@ -225,8 +226,8 @@ impl Users {
         Some(Choice { request: RequestId(request), rank, leads: false, is_owed })
     }
 
-    /// The user has a turn, and what they are charged until their next one is lent to them if it `leads`; to a user who is alone
-    /// nothing is. Whether it is.
+    /// The user has a turn. If it `leads`, the user's charges until the next one are lent to them, unless the user is alone.
+    /// Returns whether they are.
     pub(super) fn goes(&mut self, user: UserId, leads: bool, is_alone: bool) -> bool {
         let entry = slot_mut(&mut self.users, user.0);
         entry.leads = leads && !is_alone;
@@ -236,7 +237,7 @@ impl Users {
         entry.leads
     }
 
-    /// Users are put forward to `lag` units behind from now on.
+    /// From now on users are put forward to `lag` units behind.
     pub(super) const fn set_lag(&mut self, lag: u64) {
         self.lag = lag;
     }
@@ -249,7 +250,7 @@ impl Users {
         self.lead
     }
 
-    /// Whether the user was further behind than the lag since this was asked last.
+    /// Whether the user was further behind than the lag since the last call.
     pub(super) fn take_lost(&mut self, user: UserId) -> bool {
         core::mem::take(&mut slot_mut(&mut self.users, user.0).lost)
     }
@@ -264,12 +265,12 @@ impl Users {
         self.classes.get(class.0 as usize).is_some_and(|class| !class.by_service.is_empty())
     }
 
-    /// How many requests may have a turn.
+    /// The number of requests that may have a turn.
     pub(super) const fn candidates(&self) -> usize {
         self.n_candidates
     }
 
-    /// Puts the user where they belong in their class.
+    /// Updates the user's places in the class's queues.
     fn order(&mut self, user: UserId, class: ClassId) {
         let line = slot_mut(&mut self.classes, class.0);
         let entry = slot_mut(&mut self.users, user.0);
@@ -302,7 +303,7 @@ impl Users {
         }
     }
 
-    /// The user is in none of the class's queues.
+    /// Removes the user from all of the class's queues.
     fn leave(&mut self, user: UserId, class: ClassId) {
         let line = slot_mut(&mut self.classes, class.0);
         self.by_service.remove(&mut line.by_service, user.0);
@@ -320,8 +321,8 @@ mod tests {
 
     const CLASS: ClassId = ClassId(0);
 
-    /// User 0 with two requests of ranks 5 and 6, user 1 with one of rank 1, user 2 with one of rank 9. What goes when each
-    /// turn costs 100 units and requests stay.
+    /// User 0 has two requests of ranks 5 and 6, user 1 one of rank 1, user 2 one of rank 9. Returns what goes when each turn
+    /// costs 100 units and requests stay.
     fn order(slack: u64, turns: usize) -> Vec<u32> {
         let mut users = Users::new(slack, 0, 1000);
         for (request, (user, key)) in [(0, 5), (0, 6), (1, 1), (2, 9)].into_iter().enumerate() {
@@ -343,8 +344,9 @@ mod tests {
         assert_eq!(order(u64::MAX, 4), [2; 4]);
     }
 
-    /// A user with a download of a megabyte, one with two such, and one with images of 20,000 units, of which the last begins
-    /// anew as often as `images` says. Turns of 1,000 units; what each had when the images have ended, or after `turns`.
+    /// A user with a download of a megabyte, one with two such, and one with images of 20,000 units, the last of which begins
+    /// anew as often as `images` says. Turns of 1,000 units. Returns what each had when the images have ended, or after
+    /// `turns`.
     fn page(slack: u64, lead: u64, images: u32, turns: usize) -> [u64; 3] {
         let mut users = Users::new(slack, lead, 30_000);
         let rank = |left: u64, number: u64| Rank { key: left, number, left };
@@ -408,15 +410,15 @@ mod tests {
         users.choose(CLASS);
         users.began(UserId(2), CLASS);
         assert_eq!(users.users[2].service, 2_000);
-        // Once it alone has requests it owes nothing, and who comes then begins beside it.
+        // Once it alone has requests it owes nothing, and a user who joins then starts level with it.
         users.goes(UserId(1), false, true);
         users.choose(CLASS);
         users.began(UserId(3), CLASS);
         assert_eq!(users.users[3].service, 6_000);
     }
 
-    /// A user with one response that has no candidate after each of its turns until the other went, and one with short responses
-    /// for ever: what each had after so many turns.
+    /// A user with one response that has no candidate after each of its turns until the other user's, and one with short
+    /// responses for ever. Returns what each had after this many turns.
     #[test]
     fn who_has_no_candidate_for_a_moment_is_not_overtaken_for_ever() {
         let mut users = Users::new(1_000, 8_000, 1_000);

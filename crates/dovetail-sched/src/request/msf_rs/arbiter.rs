@@ -1,25 +1,25 @@
-//! The minimum-service order arbiter (MOA): whose request is next.
+//! The minimum-service order arbiter (MOA): which class's request is next.
 
 use alloc::vec::Vec;
 
 use super::super::{Accounts, ClassId, Request, RequestId, UserId, accounts::slot_mut, lines::ClassLines};
 use crate::{HeapKey, IndexedHeap, Weight};
 
-/// Classes by the service that they have received. O(log n) for every event, n being the number of active classes.
+/// Classes by received service. O(log n) for every event, n being the number of active classes.
 #[derive(Debug)]
 pub(super) struct Arbiter {
     accounts: Accounts,
     // Whether service is shared by users rather than by classes.
     by_users: bool,
     lines: ClassLines,
-    // Service counters; those of idle classes mean nothing.
+    // Service counters; those of idle classes are meaningless.
     services: Vec<f64>,
     active: IndexedHeap<ClassId, f64>,
     // Classes with a request waiting.
     next: IndexedHeap<ClassId, Rank>,
 }
 
-/// Least service first, then the most parts, which are compared in single precision.
+/// Least service first, then the most parts, compared in single precision.
 #[derive(Debug, Clone, Copy)]
 struct Rank {
     service: f64,
@@ -30,7 +30,7 @@ impl HeapKey for Rank {
     type Number = u128;
     #[inline]
     fn to_number(self) -> u128 {
-        // The bits of positive numbers are in order, so those of their complements are in the other.
+        // The bits of positive numbers compare like the numbers, and those of their complements the other way round.
         u128::from(self.service.to_number()) << 32 | u128::from(!self.parts.to_bits())
     }
     #[inline]
@@ -40,7 +40,7 @@ impl HeapKey for Rank {
 }
 
 impl Arbiter {
-    /// Whether a class's parts are by its active users.
+    /// Whether a class has one part per active user.
     pub(super) const fn by_users(&self) -> bool {
         self.by_users
     }
@@ -91,7 +91,7 @@ impl Arbiter {
         self.rank(joined.class);
     }
 
-    /// Takes out the request that is next.
+    /// Takes out the next request.
     pub(super) fn release(&mut self) -> Option<RequestId> {
         let (class, _) = self.next.peek()?;
         let request = self.lines.first(class)?;
@@ -103,13 +103,13 @@ impl Arbiter {
         Some(request)
     }
 
-    /// The class of a request that was released, if it was.
+    /// The class of a request, if it was released.
     #[inline]
     pub(super) fn class_of_outstanding(&self, request: RequestId) -> Option<ClassId> {
         self.accounts.class(request).filter(|_| !self.lines.contains(request))
     }
 
-    /// Units came for the class. An idle one's counter is set when it turns active.
+    /// Adds units received for the class. An idle class's counter is set when it turns active.
     #[inline]
     pub(super) fn served(&mut self, class: ClassId, units: u64) {
         if self.active.contains(class) {
@@ -120,7 +120,7 @@ impl Arbiter {
         }
     }
 
-    /// The request is over: whether it was outstanding, or `None` if there is none.
+    /// The request is over: returns whether it was outstanding, or `None` if there is none.
     pub(super) fn left(&mut self, request: RequestId) -> Option<bool> {
         let left = self.accounts.left(request)?;
         let was_waiting = self.lines.remove(request, left.user, left.class);
@@ -137,14 +137,14 @@ impl Arbiter {
         self.lines.len()
     }
 
-    /// The class begins with the least service of the active ones, 0 if it is alone.
+    /// The class starts with the least service of the active ones, 0 if it is alone.
     fn activate(&mut self, class: ClassId) {
         let service = self.active.peek().map_or(0.0, |(_, least)| least);
         *slot_mut(&mut self.services, class.0) = service;
         self.active.set(class, service);
     }
 
-    /// Puts the class where it belongs among those with a request waiting.
+    /// Updates the class's place among those with a request waiting.
     #[inline]
     fn rank(&mut self, class: ClassId) {
         if self.lines.first(class).is_none() {
@@ -154,7 +154,7 @@ impl Arbiter {
         self.next.set(class, Rank { service, parts: self.parts(class) as f32 });
     }
 
-    /// What the class's service is divided by.
+    /// The divisor of the class's service.
     #[inline]
     fn parts(&self, class: ClassId) -> f64 {
         let users = if self.by_users { self.accounts.active_users(class).max(1) } else { 1 };

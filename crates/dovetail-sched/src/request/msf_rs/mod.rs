@@ -1,20 +1,20 @@
 //! `msf-rs`: minimum-service-first request scheduling.
 //!
 //! Tsao, Lai, Tsao and Lin, *On applying fair queuing discipline to schedule requests at access gateway for downlink
-//! differential QoS*, Computer Networks 52, 2008, section 3. A gateway at the users' end of a narrow downlink decides
-//! which request is released and when; responses come as they come.
+//! differential QoS*, Computer Networks 52, 2008, section 3. A gateway at the users' end of a narrow downlink decides which
+//! request is released and when; responses arrive uncontrolled.
 //!
-//! **Which** (section 3.1, Fig. 3). Class `i` has weight `w_i`, a queue, a service counter `SC_i` and a user counter
-//! `UC_i`: how many users have a request waiting or outstanding. For every part of a response, `L` units long,
+//! **Which** (section 3.1, Fig. 3). Class `i` has weight `w_i`, a queue, a service counter `SC_i` and a user counter `UC_i`:
+//! the number of users with a request waiting or outstanding. For every part of a response, `L` units long,
 //!
 //! ```text
 //! SC_i <- SC_i + L / (w_i * UC_i)                                             (1)
 //! release the oldest request of the class with the least SC_i among those with requests waiting
 //! ```
 //!
-//! Of equal counters the largest `w_i * UC_i` goes first, then the lowest class. A class that turns active is set to the
-//! least counter of the active classes, whatever its own was: what it left idle is not owed to it, and what it had is
-//! forgiven. When all classes are idle, all counters are 0.
+//! Among equal counters the largest `w_i * UC_i` goes first, then the lowest class. A class that turns active is set to the
+//! least counter of the active classes, whatever its own was: what it left idle is not owed to it, and what it had is forgiven.
+//! When all classes are idle, all counters are 0.
 //!
 //! **When** (section 3.2, Fig. 4). `W` responses are outstanding; requests are released while `W < W+`. Every `T`,
 //!
@@ -23,18 +23,18 @@
 //! W+ <- max(1, min(U+ / U, K) * W+)     if the window was full, that is not W < W+, at some moment of T   (3)
 //! ```
 //!
-//! `W+` is a real number. Traffic that no request asked for (section 6) counts in `S`, and in its class's counter if it
-//! has one.
+//! `W+` is a real number. Unrequested traffic (section 6) counts in `S`, and in its class's counter if it has one.
 //!
-//! Where the paper is silent: the window stays below 10^6; a window that was full while nothing came grows by `K`; the
-//! paper releases only when a part of a response comes or nothing is outstanding, here a request that finds `W < W+`
-//! leaves at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; an
-//! environment that keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
+//! Where the paper is silent: the window stays below 10^6; a window that was full while nothing was received grows by `K`; the
+//! paper releases only when a part of a response arrives or nothing is outstanding, here a request that finds `W < W+` leaves
+//! at once. Intervals begin at whole multiples of `T`. An interval without a call gives no information; an environment that
+//! keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
 //!
 //! # How far two classes drift apart
 //!
-//! Let nothing come unasked, `P_i = w_i * UC_i` stay as it is, classes `i` and `j` turn active at the same moment and have
-//! requests waiting ever after, `D_i` be what `i` has had since, `L_i` its longest response and `W` the most that is outstanding. Then
+//! Let there be no unrequested traffic, `P_i = w_i * UC_i` be constant, classes `i` and `j` turn active at the same moment and
+//! always have requests waiting from then on, `D_i` be the service of `i` since then, `L_i` its longest response and `W` the
+//! largest number outstanding. Then
 //!
 //! ```text
 //! -W * L_j / P_j  <=  D_i / P_i - D_j / P_j  <=  W * L_i / P_i
@@ -42,28 +42,27 @@
 //!
 //! and so between two moments the lead changes by at most `W * (L_i / P_i + L_j / P_j)`. Proof: both begin with the same
 //! counter, so the lead is `SC_i - SC_j`. Let `s` be the last release of `i` before `t`. At `s` it had the least counter,
-//! `SC_i(s) <= SC_j(s)`; until `t` it is charged for no more than what was then outstanding of it, at most `W` responses.
-//! So `SC_i(t) <= SC_j(s) + W * L_i / P_i <= SC_j(t) + W * L_i / P_i`. If `i` was never released, it had nothing and does
-//! not lead. The other side is the same with names changed.
+//! `SC_i(s) <= SC_j(s)`; until `t` it is charged for no more than what was then outstanding of it, at most `W` responses. So
+//! `SC_i(t) <= SC_j(s) + W * L_i / P_i <= SC_j(t) + W * L_i / P_i`. If `i` was never released, it had nothing and does not
+//! lead. The other side is the same with names changed.
 //!
 //! The paper (section 4.2) has `W+ * L_i / w_i + L_j / w_j`, as if the class that catches up could overshoot by one response
-//! only. It overshoots by a window too, since a response is charged when it comes, not when it is asked for. Nor does any
-//! such bound hold from the mere moment on at which both have requests waiting: see below.
+//! only. It overshoots by a window too, since a response is charged when it arrives, not when it is requested. Nor does any
+//! such bound hold merely from the moment at which both have requests waiting: see below.
 //!
-//! # What to beware of
+//! # Pitfalls
 //!
-//! - `C` must be what the link carries of responses, its goodput. Where the goodput is under `U+` times `C`, `U` never comes
-//!   to `U+` and `W+` grows to its bound.
-//! - An interval may double `W+` but takes back only what `U` is above `U+`: a few per cent. Where load comes and goes, `W+`
+//! - `C` must be what the link carries of responses, its goodput. If the goodput is less than `U+` times `C`, `U` never reaches
+//!   `U+` and `W+` grows to its bound.
+//! - An interval may double `W+` but reduces it only by the excess of `U` over `U+`: a few per cent. With varying load, `W+`
 //!   ratchets up until everything is released at once.
-//! - Responses that are outstanding are not scheduled: shares are those of whole responses, late by a window.
-//! - A class that is active without a queue keeps its counter while those of others run on: one response that hangs is
-//!   enough. When it asks again, it goes alone until it has caught up, however long that is.
-//! - A class that pulses, idle for moments, comes back with the least counter each time, and so never pays for its last
-//!   response.
+//! - Outstanding responses are not scheduled: shares are those of whole responses, late by a window.
+//! - A class that is active without a queue keeps its counter while those of others increase: one hanging response is enough.
+//!   When it requests again, it goes alone until it has caught up, however long that takes.
+//! - A class that pulses, idle for moments, returns with the least counter each time, and so never pays for its last response.
 //!
-//! O(log n) for every event, n being the number of active classes; a user's change of class also costs O(1) for each of
-//! their requests.
+//! O(log n) for every event, n being the number of active classes; a user's change of class also costs O(1) for each of their
+//! requests.
 //!
 //! # Worked example
 //!
@@ -112,7 +111,7 @@ use crate::{
     entry::{Knob, Knobs, NO_CAUTION},
 };
 
-/// The registry's line.
+/// The registry entry.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "msf-rs",
     summary: "requests of the least-served class, as many as the link needs",
@@ -159,7 +158,7 @@ pub struct MsfRs {
 
 fn aim(knobs: &Knobs<'_>) -> Result<Aim, PolicyError> {
     let period = knobs.time("period")?;
-    // Every period is a tick.
+    // At least a millisecond, because every period is a tick.
     if period < Nanos::from_millis(1) {
         return Err(knobs.wrong("period", format_args!("a time from 1ms on")));
     }

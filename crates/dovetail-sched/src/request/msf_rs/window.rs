@@ -2,29 +2,29 @@
 
 use crate::Nanos;
 
-/// More responses than any gateway has open: without a bound the window would double for ever on a link that never
-/// reaches its target.
+/// More responses than any gateway has open: without a bound the window would double for ever on a link that never reaches its
+/// target.
 pub(super) const MOST: f64 = 1e6;
 
-/// What the controller is set to.
+/// The controller's settings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Aim {
-    /// Utilisation that is aimed at, from 0 to 1.
+    /// Target utilisation, from 0 to 1.
     pub(super) target: f64,
-    /// How long utilisation is measured.
+    /// The interval over which utilisation is measured.
     pub(super) period: Nanos,
-    /// The most that the window is multiplied by after an interval.
+    /// The maximum factor by which the window grows after an interval.
     pub(super) growth: f64,
 }
 
-/// The window and what it is steered by. O(1) for every event.
+/// The window and its controller. O(1) for every event.
 #[derive(Debug)]
 pub(super) struct Window {
     aim: Aim,
     rate: f64,
     limit: f64,
     outstanding: u32,
-    // Of the present interval: units that came, whether the window was full at some moment, and when it ends.
+    // For the current interval: units received, whether the window was full at some moment, and when it ends.
     units: u64,
     was_full: bool,
     ends: Nanos,
@@ -36,7 +36,7 @@ impl Window {
         Self { aim, rate, limit, outstanding: 0, units: 0, was_full: false, ends: Nanos::ZERO, utilisation: 0.0 }
     }
 
-    /// From the next interval on where the period is another.
+    /// Changes the settings, from the next interval on if the period changes.
     pub(super) fn set_aim(&mut self, aim: Aim) {
         self.aim = aim;
     }
@@ -45,7 +45,7 @@ impl Window {
         self.rate = units_per_s;
     }
 
-    /// Closes the interval that is over, if one is. Of those that went by since without an event nothing was learnt.
+    /// Closes the current interval if it is over. Later ones without an event gave no information.
     #[inline]
     pub(super) fn tick(&mut self, now: Nanos) {
         if now >= self.ends {
@@ -57,7 +57,7 @@ impl Window {
         let period = self.aim.period;
         self.utilisation = self.units as f64 / (period.as_secs_f64() * self.rate);
         if self.was_full {
-            // Nothing received is a quotient without bound: the growth takes its place.
+            // With nothing received the quotient is infinite, and the growth limit applies.
             let factor = (self.aim.target / self.utilisation).min(self.aim.growth);
             self.limit = (factor * self.limit).clamp(1.0, MOST);
         }
@@ -88,7 +88,7 @@ impl Window {
         self.units = self.units.saturating_add(units);
     }
 
-    /// When the interval ends, if that can change anything on its own.
+    /// When the interval ends, if that can change anything without another event.
     #[inline]
     pub(super) fn ends(&self, waiting: bool) -> Option<Nanos> {
         (waiting || self.outstanding > 0 || self.was_full).then_some(self.ends)

@@ -1,5 +1,5 @@
-//! What a scheduler releases, without a pipeline: a trace of who became backlogged and who was released, and how far
-//! two flows' service came apart while both were backlogged.
+//! What a scheduler releases, without a pipeline: a trace of which flows became backlogged and were released, and how far two
+//! flows' service drifted apart while both were backlogged.
 #![allow(dead_code)]
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::support::{Job, Sent};
 
-/// A packet arrives, then so many are asked for.
+/// A packet arrives, then this many are requested.
 #[derive(Debug, Clone)]
 pub struct Op {
     pub flow: usize,
@@ -17,7 +17,7 @@ pub struct Op {
     pub asks: usize,
 }
 
-/// Flows with weights, what happens to them, and how many packets are in the pipeline before the oldest is through.
+/// Flows with weights, what happens to them, and how many packets are in the pipeline before the oldest finishes.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     pub resources: usize,
@@ -111,7 +111,7 @@ impl Play<'_> {
         assert_eq!(self.scheduler.enqueue(&packet, Nanos::ZERO), Admission::QUEUED);
     }
 
-    /// Asks for a packet, waiting for the pipeline as long as that is what holds it back; false if none waits.
+    /// Requests a packet, advancing the pipeline as long as that is what holds it back; returns false if none is queued.
     fn ask(&mut self) -> bool {
         if self.scheduler.backlog().packets == 0 {
             while !self.pipeline.is_empty() {
@@ -153,8 +153,8 @@ impl Play<'_> {
     }
 }
 
-/// By how much `of_i` of flow `i`'s packets, summed, gained at most on `of_k` of flow `k`'s in an interval in which both
-/// were backlogged. The packet that empties a queue still counts.
+/// The largest gain, summed over packets, of `of_i` for flow `i` over `of_k` for flow `k` in an interval in which both were
+/// backlogged. The packet that empties a queue still counts.
 pub fn largest_gain(
     trace: &[Event],
     (i, k): (usize, usize),
@@ -189,7 +189,7 @@ pub fn largest_gain(
     gain
 }
 
-/// Packets that are all there from the start, each flow with a dominant resource of its own.
+/// Packets that are all present from the start; each flow has its own dominant resource.
 #[derive(Debug, Clone)]
 pub struct Backlog {
     pub weights: Vec<f64>,
@@ -226,8 +226,8 @@ impl Backlog {
         (0..flows).flat_map(move |i| (0..i).map(move |k| (i, k)))
     }
 
-    /// By how much the processing of two flows on their dominant resources, over their weights, came apart in some
-    /// interval, as long as packets of both waited.
+    /// How far the processing of two flows on their dominant resources, over their weights, drifted apart in any interval in
+    /// which packets of both were queued.
     pub fn processed_apart(&self, sent: &[Sent], (i, k): (usize, usize)) -> f64 {
         let of = |flow: usize| sent.iter().filter(move |one| one.flow as usize == flow);
         let until = [i, k].map(|flow| of(flow).map(|one| one.released).max().unwrap_or(0));

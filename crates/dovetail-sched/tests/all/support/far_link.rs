@@ -1,5 +1,5 @@
-//! A toy of a narrow downlink, for request schedulers: senders that send what they may at once, a queue at the link's far end
-//! that forgets nothing, and a gateway that does what it is told. No transport protocol, no loss.
+//! A simple model of a narrow downlink, for request schedulers: senders that send what they may at once, a queue at the link's
+//! far end that never drops, and a gateway that follows the scheduler. No transport protocol, no loss.
 #![allow(dead_code)]
 
 use std::{
@@ -12,10 +12,10 @@ use dovetail_sched::{
     request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, UserId},
 };
 
-/// The most units that come in one piece.
+/// The most units that arrive in one piece.
 const PIECE: u64 = 1448;
 const PROBE_EVERY: u64 = 50_000_000;
-/// What a probe's way takes beside the queue.
+/// A probe's travel time without the queue.
 const PROBE_WAY: u64 = 10_000_000;
 
 /// A response as its sender will send it.
@@ -25,9 +25,9 @@ pub struct Job {
     pub class: u32,
     /// Units that the sender has.
     pub size: u64,
-    /// What it says that it has, with the request.
+    /// The length that it states with the request.
     pub hint: Option<u64>,
-    /// What it says that it has, when the first of it comes.
+    /// The length that it states when its first units arrive.
     pub said: Option<u64>,
     /// Units after which it breaks off.
     pub breaks_at: u64,
@@ -36,13 +36,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// An honest response whose length is told when it begins.
+    /// An honest response whose length is stated when it begins.
     pub fn honest(user: u32, class: u32, size: u64, way: u64) -> Self {
         Self { user, class, size, hint: None, said: Some(size), breaks_at: u64::MAX, way }
     }
 }
 
-/// A response that was whole or broke off.
+/// A response that was complete or broke off.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
     pub job: Job,
@@ -66,13 +66,13 @@ struct Flow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The sender of this request learns that it may send so much in all.
+    /// The sender of this request learns how much it may send in total.
     May {
         id: u32,
         serial: u64,
         until: u64,
     },
-    /// Units and the header are through the link.
+    /// Units and the header have crossed the link.
     Comes {
         id: u32,
         serial: u64,
@@ -88,7 +88,7 @@ enum Event {
     Look,
 }
 
-/// The world.
+/// The whole model.
 pub struct FarLink<'a> {
     pub gateway: &'a mut dyn RequestScheduler,
     pub now: u64,
@@ -105,16 +105,16 @@ pub struct FarLink<'a> {
     pub done: Vec<Done>,
     /// Units taken in, by class.
     pub taken: Vec<u64>,
-    /// Headers that came, by class.
+    /// Headers received, by class.
     pub headers: Vec<u64>,
-    /// Requests that wait, and responses of which units wait, by class.
+    /// Requests that wait, and responses with units waiting, by class.
     pub candidates: Vec<u64>,
     /// When each class last took something in.
     pub last_taken: Vec<u64>,
 }
 
 impl<'a> FarLink<'a> {
-    /// A link of `rate` units a second, with headers of so many units.
+    /// A link of `rate` units a second, with headers of this size.
     pub fn new(gateway: &'a mut dyn RequestScheduler, rate: f64, header: u64, classes: usize) -> Self {
         let mut link = Self {
             gateway,
@@ -138,13 +138,13 @@ impl<'a> FarLink<'a> {
         link
     }
 
-    /// The job's request comes at this time.
+    /// The job's request arrives at this time.
     pub fn ask(&mut self, job: Job, at: u64) {
         self.jobs.push(job);
         self.at(at, Event::Ask { job: self.jobs.len() - 1 });
     }
 
-    /// Runs until something happened that `stop` says to stop at, or to `end`; whether it did the former.
+    /// Runs until an event after which `stop` returns true, or to `end`; returns whether it was the former.
     pub fn run(&mut self, end: u64, mut stop: impl FnMut(&mut Self) -> bool) -> bool {
         while let Some(&Reverse((time, _, event))) = self.events.peek() {
             if time > end {
@@ -203,7 +203,7 @@ impl<'a> FarLink<'a> {
         }
     }
 
-    /// The sender sends what it may; the pieces go through the far queue.
+    /// The sender sends what it may; the pieces cross the far queue.
     fn send(&mut self, id: u32, serial: u64, until: u64) {
         let Some((_, flow)) = self.flows.get_mut(&id).filter(|(other, _)| *other == serial) else { return };
         let whole = flow.job.size.min(flow.job.breaks_at);
@@ -237,7 +237,7 @@ impl<'a> FarLink<'a> {
         self.take(id);
     }
 
-    /// What has come and may be taken in is.
+    /// Takes in what has arrived and may be taken in.
     fn take(&mut self, id: u32) {
         let now = Nanos(self.now);
         let (_, flow) = self.flows.get_mut(&id).expect("a response that is not over");
@@ -257,7 +257,7 @@ impl<'a> FarLink<'a> {
             self.free.push_back(id);
             self.gateway.ended(RequestId(id), now);
         } else if flow.came > flow.may_take || flow.window == 0 && flow.taken == flow.may_take {
-            // Where nothing may be under way, a sender who has used up what he may send waits with more.
+            // If nothing may be in flight, a sender that has used up its permission waits with more.
             if !flow.held {
                 self.candidates[class] += 1;
                 self.flows.get_mut(&id).expect("a response that is not over").1.held = true;
@@ -290,7 +290,7 @@ impl<'a> FarLink<'a> {
         }
     }
 
-    /// Classes from 0 on with these weights, and users of each, numbered through.
+    /// Classes from 0 on with these weights, and their users, numbered consecutively.
     pub fn place(gateway: &mut dyn RequestScheduler, classes: &[(f64, u32)]) {
         let mut user = 0;
         for (class, &(weight, users)) in (0..).zip(classes) {

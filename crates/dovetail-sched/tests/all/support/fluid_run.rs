@@ -1,4 +1,4 @@
-//! A fluid played alone, with the shares that it gives between events.
+//! A fluid run alone, with the shares that it gives between events.
 #![allow(dead_code)]
 
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use dovetail_sched::{
 
 use crate::support::Job;
 
-/// What happens between two events.
+/// The state between two events.
 #[derive(Debug, Clone)]
 pub struct Segment {
     pub from: f64,
     pub to: f64,
     /// Each flow's dominant share; 0 for flows that are not served.
     pub shares: Vec<f64>,
-    /// What each served flow's head-of-line packet needs.
+    /// The demand of each served flow's head-of-line packet.
     pub heads: Vec<Option<Vec<u64>>>,
 }
 

@@ -1,5 +1,5 @@
-//! Generalised processor sharing played out in real time: every backlogged flow is served at once, at its weight's share
-//! of a server of rate 1, from one event to the next. No virtual time, no tags, O(flows) an event: an oracle.
+//! Generalised processor sharing simulated in real time: every backlogged flow is served at once, at its weight's share of a
+//! server of rate 1, from one event to the next. No virtual time, no tags, O(flows) an event: an oracle.
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -13,7 +13,7 @@ pub struct Gps {
     /// When each packet was first served, and when it was done.
     pub started: HashMap<usize, f64>,
     pub finished: HashMap<usize, f64>,
-    /// Served work by flow at every event, a broken line.
+    /// Served work by flow at every event, a piecewise linear function.
     pub history: Vec<(f64, HashMap<u32, f64>)>,
     served: HashMap<u32, f64>,
 }
@@ -50,7 +50,7 @@ impl Gps {
         }
     }
 
-    /// Takes packets that are done out.
+    /// Removes packets that are done.
     fn settle(&mut self) {
         for queue in self.queues.values_mut() {
             while let Some(&(packet, left)) = queue.front() {
@@ -74,7 +74,7 @@ impl Gps {
         self.weights.insert(flow, weight);
     }
 
-    /// The packet takes what is left of its work with it.
+    /// Removes the packet with the rest of its work.
     pub fn evict(&mut self, packet: usize) {
         for queue in self.queues.values_mut() {
             queue.retain(|&(other, _)| other != packet);
@@ -98,7 +98,7 @@ impl Gps {
         rest
     }
 
-    /// What the flow was served until `at`.
+    /// The flow's service until `at`.
     pub fn served(&self, flow: u32, at: f64) -> f64 {
         let after = self.history.partition_point(|&(time, _)| time < at);
         let of = |entry: Option<&(f64, HashMap<u32, f64>)>| {

@@ -9,23 +9,23 @@ use dovetail_sched::{
 };
 use proptest::prelude::*;
 
-/// Groups by their ids, in the order of which they appear.
+/// Groups by id, in order of appearance.
 #[derive(Debug, Clone)]
 pub struct Heads {
     pub directions: Vec<Direction>,
     pub left: Vec<f64>,
 }
 
-/// What was granted, altogether.
+/// The grants in total.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Granted {
     pub sum: f64,
     pub used: f64,
-    /// The most that is used of a resource beyond what was left of it.
+    /// The largest use of a resource beyond what was left of it.
     pub beyond: f64,
 }
 
-/// Times that leave something to choose: small whole numbers, many of them equal or 0.
+/// Times that leave a choice: small whole numbers, many of them equal or 0.
 pub fn coarse(m: usize) -> BoxedStrategy<Vec<u64>> {
     let ties = prop::collection::vec(0u64..4, m);
     let some = prop::collection::vec(prop_oneof![Just(0), 1u64..1000], m);
@@ -48,7 +48,7 @@ pub fn close(m: usize) -> BoxedStrategy<Vec<u64>> {
     prop::collection::vec(SECOND - 2..=SECOND, m).boxed()
 }
 
-/// These, or next to none of a resource.
+/// These, or next to nothing of a resource.
 pub fn wild(m: usize) -> BoxedStrategy<Vec<u64>> {
     let tiny = prop::collection::vec(prop_oneof![Just(1), Just(SECOND)], m);
     let mixed =
@@ -71,7 +71,7 @@ pub fn heads(
             if directions.is_empty() {
                 return None;
             }
-            // Less than a nanosecond's worth of a second is nothing: a general solver takes it for that.
+            // Less than a nanosecond's worth of a second is nothing: a general solver treats it as 0.
             let left = left.unwrap_or_else(|alpha| guaranteed(&directions, m, alpha).1);
             let left = left.into_iter().map(|left| if left < 1e-9 { 0.0 } else { left }).collect();
             Some(Heads { directions, left })
@@ -83,7 +83,7 @@ pub fn direction(times: &[u64]) -> Option<Direction> {
     Direction::of(&times.iter().copied().map(Nanos).collect::<Vec<_>>())
 }
 
-/// The dominant share that each is guaranteed, and what that leaves (eqs. 16 and 22).
+/// The dominant share that each flow is guaranteed, and what that leaves (eqs. 16 and 22).
 pub fn guaranteed(directions: &[Direction], m: usize, alpha: f64) -> (f64, Vec<f64>) {
     let sums: Vec<f64> = (0..m).map(|r| directions.iter().map(|direction| direction.shares()[r]).sum()).collect();
     let most = sums.iter().copied().fold(0.0, f64::max);
@@ -121,7 +121,7 @@ impl Heads {
         simplex
     }
 
-    /// Adds up, having checked what no allocation may be.
+    /// Adds up the grants, after checking what must hold for every allocation.
     pub fn add_up(&self, grants: &[Grant]) -> Granted {
         let shares = |grant: &Grant| self.directions[grant.group.0 as usize].shares();
         assert!(grants.len() <= self.resources(), "{} are favoured", grants.len());

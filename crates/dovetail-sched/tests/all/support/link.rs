@@ -1,5 +1,5 @@
-//! An ideal link: all outstanding responses share it evenly, at once and without loss. A fluid, moved on from event to
-//! event, for tests to drive a request scheduler with.
+//! An ideal link: all outstanding responses share it evenly, at once and without loss. A fluid, advanced from event to event,
+//! for tests to drive a request scheduler with.
 #![allow(dead_code)]
 
 use dovetail_sched::{
@@ -7,7 +7,7 @@ use dovetail_sched::{
     request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 
-/// What became of a request, in seconds.
+/// The history of a request, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     pub user: u32,
@@ -22,7 +22,7 @@ struct Open {
     id: u32,
     left: f64,
     told: u64,
-    /// Units that the gateway lets in; the sender goes on as long as there are some.
+    /// Units that the gateway lets in; the sender sends as long as there are some.
     allowed: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Link {
     pub jobs: Vec<Job>,
     pub now_s: f64,
     rate: f64,
-    /// Between two reports of what came.
+    /// The interval between two reports of units received.
     grain_s: f64,
     open: Vec<Open>,
 }
@@ -41,7 +41,7 @@ fn nanos(seconds: f64) -> Nanos {
     Nanos::from_f64(seconds * 1e9)
 }
 
-/// Less than this is left by rounding alone.
+/// Less than this remains by rounding alone.
 const TRACE: f64 = 1e-6;
 
 impl Link {
@@ -55,7 +55,7 @@ impl Link {
         Self { gateway, jobs: Vec::new(), now_s: 0.0, rate, grain_s: f64::INFINITY, open: Vec::new() }
     }
 
-    /// What comes is reported at least so often.
+    /// Units received are reported at least this often.
     pub fn with_grain(self, grain_s: f64) -> Self {
         Self { grain_s, ..self }
     }
@@ -71,7 +71,7 @@ impl Link {
         self.gateway.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, nanos(self.now_s));
     }
 
-    /// Units that came down for a request.
+    /// Units received for a request.
     pub fn served(&self, id: u32) -> f64 {
         let job = &self.jobs[id as usize];
         match self.open.iter().find(|open| open.id == id) {
@@ -81,7 +81,7 @@ impl Link {
         }
     }
 
-    /// Goes on to the next event, or to `until_s`; the requests that ended with it.
+    /// Advances to the next event, or to `until_s`; returns the requests that ended with it.
     pub fn step(&mut self, until_s: f64) -> Vec<u32> {
         self.ask();
         let flowing = self.open.iter().filter(|open| open.allowed > 0.0).count();
@@ -135,7 +135,7 @@ impl Link {
     }
 }
 
-/// Sizes of the paper's responses (section 5.1): lognormal, M = 9.357, S = 1.318, the same every time (SplitMix64).
+/// Sizes of the paper's responses (section 5.1): lognormal, M = 9.357, S = 1.318, the same in every run (SplitMix64).
 #[derive(Debug)]
 pub struct Sizes(u64);
 

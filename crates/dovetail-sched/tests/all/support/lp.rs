@@ -1,9 +1,9 @@
-//! The allocation problems of the trade-off paper, put to a general solver of linear programs.
+//! The allocation problems of the trade-off paper, solved by a general solver of linear programs.
 #![allow(dead_code)]
 
 use microlp::{ComparisonOp, Error, OptimizationDirection, Problem, Solution, SolveOptions, Variable};
 
-/// The least that the solver lets one ask for.
+/// The least tolerance that the solver accepts.
 const TOLERANCE: f64 = 1e-10;
 
 fn solve(problem: &Problem) -> Result<Solution, Error> {
@@ -12,7 +12,7 @@ fn solve(problem: &Problem) -> Result<Solution, Error> {
     Ok(problem.solve_with(options)?.into_solution().expect("no limit was set"))
 }
 
-/// Dominant shares of at least `least`, a unit of which is worth so much, within what is left.
+/// Dominant shares of at least `least`, with the value of a unit of each, within what is left.
 fn allocation(
     directions: &[Vec<f64>],
     left: &[f64],
@@ -28,7 +28,7 @@ fn allocation(
     (problem, shares)
 }
 
-/// The largest sum of dominant shares (eq. 21, and eq. 19 with a least share for everyone).
+/// The largest sum of dominant shares (eq. 21, and eq. 19 with a least share for every flow).
 pub fn largest_sum(directions: &[Vec<f64>], left: &[f64], least: f64) -> Result<f64, Error> {
     solve(&allocation(directions, left, least, |_| 1.0).0).map(|solution| solution.objective())
 }
@@ -41,18 +41,18 @@ pub fn largest_use(directions: &[Vec<f64>], left: &[f64], sum: f64) -> Result<f6
     solve(&problem).map(|solution| solution.objective())
 }
 
-/// A sum of dominant shares that no allocation exceeds, whatever the solver's tolerances: by the dual program, what is
-/// left costs as much, at prices at which a unit of dominant share costs everyone 1 or more. The prices are raised until
-/// that is so, and for the best of prices the bound is met.
+/// A sum of dominant shares that no allocation exceeds, whatever the solver's tolerances: by the dual program, it is the cost
+/// of what is left, at prices at which a unit of dominant share costs every group 1 or more. The prices are raised until that
+/// is so, and the best prices meet the bound.
 pub fn bound(directions: &[Vec<f64>], left: &[f64]) -> Result<f64, Error> {
-    // What there is nothing left of may be as dear as need be: nobody who needs it gets any more.
+    // A resource of which nothing is left may cost as much as necessary: a group that needs it gets no more anyway.
     let some: Vec<usize> = (0..left.len()).filter(|&r| left[r] > 0.0).collect();
     let without = |a: &&Vec<f64>| (0..left.len()).all(|r| a[r] == 0.0 || left[r] > 0.0);
-    // The unknowns are what all that is left of a resource costs, which keeps the numbers in range.
+    // The unknowns are the costs of all that is left of each resource, which keeps the numbers in range.
     let parts: Vec<Vec<f64>> =
         directions.iter().filter(without).map(|a| some.iter().map(|&r| a[r] / left[r]).collect()).collect();
-    // Then again for what was missed, on a scale on which the solver sees it (Gleixner, Steffy and Wolter, *Iterative
-    // refinement for linear programming*, INFORMS J. Comput. 28(3), 2016).
+    // Then again for the residual, on a scale on which the solver sees it (Gleixner, Steffy and Wolter, *Iterative refinement
+    // for linear programming*, INFORMS J. Comput. 28(3), 2016).
     let mut costs = vec![0.0; some.len()];
     for scale in [1.0, 1e-5] {
         let mut problem = Problem::new(OptimizationDirection::Minimize);

@@ -1,12 +1,12 @@
-//! A pipeline played out event by event, slow and plain, for tests to drive a scheduler with. It shares no code with
-//! the simulator, which computes the same schedules by a recursion and is tested against this.
+//! A pipeline simulated event by event, slow and plain, for tests to drive a scheduler with. It shares no code with the
+//! simulator, which computes the same schedules by a recursion and is tested against this.
 #![allow(dead_code)]
 
 use std::collections::{HashMap, VecDeque};
 
 use dovetail_sched::{Demand, Feedback, FlowId, Nanos, Packet, Scheduler, Stage};
 
-/// A packet of a test's workload; its place in the list is its handle.
+/// A packet of a test's workload; its index in the list is its handle.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub flow: u32,
@@ -41,7 +41,7 @@ pub struct Sent {
 pub enum Mode {
     NoWait,
     Unbounded,
-    /// So many places between one resource and the next; a packet that finds none blocks the resource it is on.
+    /// This many places between one resource and the next; a packet that finds none blocks the resource it is on.
     Buffer(usize),
 }
 
@@ -58,14 +58,14 @@ struct Pipe<'a> {
     buffers: Vec<VecDeque<Running>>,
     /// Released in no-wait mode, with the time at which it starts on the first resource.
     held: Option<(u64, Running)>,
-    /// In no-wait mode, until when each resource is promised.
+    /// In no-wait mode, until when each resource is reserved.
     promised: Vec<u64>,
     /// Jobs in the order of their release.
     released: Vec<usize>,
     done: Vec<Sent>,
 }
 
-/// Plays `jobs` (in order of arrival) through `scheduler`; what was sent, in order of release.
+/// Plays `jobs` (in order of arrival) through `scheduler`; returns what was sent, in order of release.
 pub fn play(scheduler: &mut dyn Scheduler, jobs: &[Job], mode: Mode) -> Vec<Sent> {
     let m = jobs.first().map_or(1, |job| job.demand.len());
     let mut pipe = Pipe {
@@ -155,7 +155,7 @@ impl Pipe<'_> {
         self.servers[j] = Some(running);
     }
 
-    /// Everything that happens at `now`, until nothing more does.
+    /// Processes everything that happens at `now`.
     fn settle(&mut self, scheduler: &mut dyn Scheduler, now: u64) {
         let m = self.servers.len();
         loop {
@@ -212,7 +212,7 @@ impl Pipe<'_> {
         }
     }
 
-    /// The packet that resource `j` takes from those before it: the first, or the one that a scheduler there names.
+    /// The packet that resource `j` takes from those before it: the first, or the one that a scheduler there chooses.
     fn next_for(&mut self, scheduler: &mut dyn Scheduler, j: usize, now: u64) -> Option<Running> {
         let later = if j > 0 && self.mode != Mode::NoWait { scheduler.later_stages() } else { None };
         let Some(later) = later else { return self.buffers[j].pop_front() };
@@ -238,8 +238,8 @@ fn tell(scheduler: &mut dyn Scheduler, running: &Running, j: usize, stage: Stage
     }
 }
 
-/// Checks that a schedule could have happened: each packet at most once, flows in order, one packet a resource at a
-/// time, each for its time, in pipeline order, and the mode's own rule.
+/// Checks that a schedule is possible: each packet at most once, flows in order, one packet at a time per resource, each for
+/// its time, in pipeline order, and the mode's own rule.
 pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
     let m = jobs.first().map_or(1, |job| job.demand.len());
     let mut seen = vec![false; jobs.len()];
@@ -279,7 +279,7 @@ pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
     }
 }
 
-/// Passes on to a scheduler's field `inner` what a wrapper around it has no part in.
+/// Forwards to a scheduler's field `inner` the methods that a wrapper does not change.
 #[allow(unused_macros)]
 macro_rules! pass_on {
     () => {

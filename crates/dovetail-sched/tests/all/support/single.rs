@@ -1,4 +1,4 @@
-//! Traffic for one resource, and what its schedules are measured by.
+//! Traffic for one resource, and measures of its schedules.
 #![allow(dead_code)]
 
 use dovetail_sched::{Admission, Dispatch, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Weight};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::support::{Job, Mode, Sent, assert_feasible, pass_on, play};
 
-/// Flows with weights, and packets of theirs in order of arrival.
+/// Flows with weights, and their packets in order of arrival.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     pub weights: Vec<f64>,
@@ -76,8 +76,8 @@ impl Traffic {
         self.weights[flow as usize] / self.weights.iter().sum::<f64>()
     }
 
-    /// The flow's spells with a packet waiting or in service, as (begin, end). A packet that comes as the last one ends
-    /// begins another.
+    /// The intervals in which the flow has a packet queued or in service, as (begin, end). A packet that arrives as the last
+    /// one ends begins another.
     pub fn spells(&self, sent: &[Sent], flow: u32) -> Vec<(u64, u64)> {
         let mut packets: Vec<_> =
             sent.iter().filter(|one| one.flow == flow).map(|one| (self.jobs[one.job].arrival, one.end[0])).collect();
@@ -93,7 +93,7 @@ impl Traffic {
     }
 }
 
-/// What the flow was served until `at`, the packet in service in part.
+/// The flow's service until `at`, the packet in service counted in part.
 pub fn served(sent: &[Sent], flow: u32, at: f64) -> f64 {
     sent.iter()
         .filter(|one| one.flow == flow)
@@ -101,7 +101,7 @@ pub fn served(sent: &[Sent], flow: u32, at: f64) -> f64 {
         .sum()
 }
 
-/// Sets new weights after so many packets were sent.
+/// Sets new weights after a number of packets were sent.
 #[derive(Debug)]
 pub struct Reweighing<'a> {
     inner: Box<dyn Scheduler>,

@@ -17,19 +17,19 @@ use crate::workload::{
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Document {
-    pub(super) name: String,
+    pub(super) name: Spanned<String>,
     #[serde(default)]
     pub(super) description: String,
     #[serde(default)]
     pub(super) source: String,
     #[serde(default)]
     pub(super) seed: u64,
-    pub(super) duration: Option<Quantity<Nanos>>,
-    pub(super) packets: Option<u64>,
+    pub(super) duration: Option<Spanned<Quantity<Nanos>>>,
+    pub(super) packets: Option<Spanned<u64>>,
     pub(super) pipeline: Option<Spanned<String>>,
-    pub(super) queue_packets: Option<u32>,
-    pub(super) backlog: Option<u32>,
-    pub(super) load: Option<f64>,
+    pub(super) queue_packets: Option<Spanned<u32>>,
+    pub(super) backlog: Option<Spanned<u32>>,
+    pub(super) load: Option<Spanned<f64>>,
     pub(super) resource: Vec<Spanned<ResourceForm>>,
     #[serde(default)]
     pub(super) class: Vec<Spanned<ClassForm>>,

@@ -25,7 +25,8 @@ use self::{
     sources::{FlowSpec, Gap, Process, TransferSpec},
 };
 use super::{
-    Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, clip,
+    Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, check_printable,
+    clip,
     input::Bytes,
     written::{Pace, points, read_size},
 };
@@ -100,21 +101,18 @@ impl Scenario {
             let what = format!("pipeline '{}': it is no-wait, unbounded or buffer=K", clip(pipeline.get_ref()));
             return Err(error(pipeline.span().start, what));
         }
-        let limits = [document.queue_packets, document.backlog];
-        if limits.contains(&Some(0)) || document.packets == Some(0) {
-            return Err(whole("packets, queue_packets and backlog are at least 1".into()));
-        }
+        check_head(&document).map_err(|(at, what)| error(at, what))?;
         let mut scenario = Self {
-            name: document.name,
+            name: document.name.into_inner(),
             description: document.description,
             source: document.source,
             seed: document.seed,
-            duration: document.duration.map(|duration| duration.0),
-            packets: document.packets,
+            duration: document.duration.map(|duration| duration.into_inner().0),
+            packets: document.packets.map(Spanned::into_inner),
             pipeline: document.pipeline.map(Spanned::into_inner),
-            queue_packets: document.queue_packets,
-            backlog: document.backlog.unwrap_or(DEFAULT_BACKLOG),
-            load: document.load,
+            queue_packets: document.queue_packets.map(Spanned::into_inner),
+            backlog: document.backlog.map_or(DEFAULT_BACKLOG, Spanned::into_inner),
+            load: document.load.map(Spanned::into_inner),
             classes,
             file: file.into(),
             flows: Vec::new(),
@@ -193,9 +191,7 @@ impl Scenario {
     /// The factor for all rates.
     fn rate_factor(&self) -> Result<f64, String> {
         let Some(load) = self.load else { return Ok(1.0) };
-        if !(1e-6..=1e6).contains(&load) {
-            return Err(format!("load is a number from 0.000001 to 1000000, not {load}"));
-        }
+        check_load(load)?;
         let offered = self.offered_loads().into_iter().fold(0.0, f64::max);
         if offered > 0.0 {
             Ok(load / offered)
@@ -294,6 +290,37 @@ impl Scenario {
             flows,
             capped: form.flows.is_none(),
         })
+    }
+}
+
+/// Rejects single values that no scenario can have; the first of the pair is their byte.
+fn check_head(document: &Document) -> Result<(), (usize, String)> {
+    let Document { name, duration, packets, queue_packets, backlog, load, .. } = document;
+    check_printable(name.get_ref()).map_err(|what| (name.span().start, format!("name: {what}")))?;
+    let least = [
+        ("packets", at_zero(packets.as_ref())),
+        ("queue_packets", at_zero(queue_packets.as_ref())),
+        ("backlog", at_zero(backlog.as_ref())),
+    ];
+    if let Some((key, at)) = least.into_iter().find_map(|(key, at)| Some((key, at?))) {
+        return Err((at, format!("{key} is at least 1")));
+    }
+    if let Some(duration) = duration.as_ref().filter(|duration| duration.get_ref().0 == Nanos::ZERO) {
+        return Err((duration.span().start, "duration is longer than nothing".into()));
+    }
+    load.as_ref().map_or(Ok(()), |load| check_load(*load.get_ref()).map_err(|what| (load.span().start, what)))
+}
+
+/// The byte of a value that is zero.
+fn at_zero<T: Copy + Into<u64>>(value: Option<&Spanned<T>>) -> Option<usize> {
+    value.filter(|value| (*value.get_ref()).into() == 0).map(|value| value.span().start)
+}
+
+fn check_load(load: f64) -> Result<(), String> {
+    if (1e-6..=1e6).contains(&load) {
+        Ok(())
+    } else {
+        Err(format!("load is a number from 0.000001 to 1000000, not {load}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an interface must be like for AF_XDP, as its driver says.
+//! Queries the driver for the properties of an interface that AF_XDP depends on.
 
 use std::{
     io,
@@ -8,22 +8,22 @@ use std::{
 
 use super::super::packet::{done, packet_socket};
 
-/// What of an interface matters to AF_XDP.
+/// Properties of an interface that matter to AF_XDP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Abilities {
     /// The name of its driver.
     pub driver: String,
-    /// How many queues it receives in.
+    /// Number of its receive queues.
     pub queues: u32,
-    /// It gives a frame's outer tag beside the frame.
+    /// Whether it strips a frame's outer tag and reports it beside the frame.
     pub takes_tags_off: bool,
 }
 
 impl Abilities {
-    /// Those of an interface of this thread's network namespace.
+    /// The properties of an interface of this thread's network namespace.
     ///
     /// # Errors
-    /// The system's: ENODEV where there is none.
+    /// The system's error: ENODEV if there is none.
     pub(crate) fn of(name: &str) -> io::Result<Self> {
         // linux/ethtool.h
         const DRIVER: u32 = 0x03;
@@ -31,15 +31,15 @@ impl Abilities {
         const CHANNELS: u32 = 0x3c;
         const TAKES_TAGS_OFF: u32 = 1 << 8;
         let socket = packet_socket()?;
-        // `struct ethtool_drvinfo`: the name is what follows the question.
+        // `struct ethtool_drvinfo`: the name follows the command.
         let mut driver = [0; 49];
         ask_driver(socket.as_fd(), name, DRIVER, &mut driver)?;
         let letters: Vec<u8> = driver[1..9].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let letters = letters.split(|&letter| letter == 0).next().unwrap_or_default();
-        // `struct ethtool_value`, and of `struct ethtool_channels` the numbers in use: receiving, sending, others, both.
+        // `struct ethtool_value`; and the numbers in use of `struct ethtool_channels`: receive, transmit, other, combined.
         let (mut flags, mut channels) = ([0; 2], [0; 9]);
         let _ = ask_driver(socket.as_fd(), name, FLAGS, &mut flags);
-        // A driver that has no such numbers has one queue.
+        // A driver without such numbers has one queue.
         let _ = ask_driver(socket.as_fd(), name, CHANNELS, &mut channels);
         Ok(Self {
             driver: String::from_utf8_lossy(letters).into_owned(),
@@ -49,7 +49,7 @@ impl Abilities {
     }
 }
 
-/// Asks a driver by `SIOCETHTOOL`; the answer must have room for what belongs to the question.
+/// Queries a driver by `SIOCETHTOOL`; `answer` must be as large as the structure of the command.
 fn ask_driver<const WORDS: usize>(
     socket: BorrowedFd<'_>,
     name: &str,

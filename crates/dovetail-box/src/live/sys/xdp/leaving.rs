@@ -1,19 +1,20 @@
-//! Frames out: each is copied to a chunk that is free, and the kernel is called until it has taken those in the ring, or takes no
-//! more. What it has not taken it is to step over, since the caller offers it again.
+//! Sending: each frame is copied to a free chunk, and the kernel is called until it has taken all frames in the ring, or
+//! takes no more. Frames that it has not taken are made invalid so that it skips them, since the caller offers them again.
 
 use std::{io, os::fd::AsRawFd, ptr};
 
 use super::{super::packet::done, SENDING, XdpSocket};
 
 impl XdpSocket {
-    /// Sends up to [`BATCH`](super::super::sending::BATCH) frames in few calls; how many the interface took. Zero when it has no room.
+    /// Sends up to [`BATCH`](super::super::sending::BATCH) frames in few calls; returns how many the interface took: zero
+    /// if it has no room.
     ///
     /// # Errors
-    /// The system's about the first frame.
+    /// The system's error about the first frame.
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         let before = self.sent.at;
         while let Some(chunk) = self.sent.next() {
-            // Linux 6.18 gives back what it has stepped over as well.
+            // Linux 6.18 also returns the entries that it has skipped.
             if chunk < self.memory.bytes as u64 {
                 self.freed(chunk & !u64::from(self.chunk_bytes - 1));
             }
@@ -53,12 +54,12 @@ impl XdpSocket {
             let answer = self.push_out();
             let before = taken;
             taken = self.sending.theirs().wrapping_sub(first);
-            // A call sends so many, or 32 frames.
+            // A call sends a whole batch, or 32 frames.
             if taken == count || taken == before {
                 break answer;
             }
         };
-        // The kernel would send the others whenever it is asked next: it is to step over them.
+        // The kernel would send the remaining frames at the next call: make it skip them.
         for left in taken..count {
             let chunk = self.sending.leave_out(first.wrapping_add(left));
             self.freed(chunk);
@@ -67,7 +68,7 @@ impl XdpSocket {
         if taken == 0 { answer.map(|()| 0) } else { Ok(taken as usize) }
     }
 
-    /// A chunk is not the kernel's any more.
+    /// Marks a chunk as no longer the kernel's.
     fn freed(&mut self, chunk: u64) {
         let number = self.number(chunk);
         if self.is_free.get_mut(number).is_some_and(|is_free| !std::mem::replace(is_free, true)) {
@@ -75,15 +76,15 @@ impl XdpSocket {
         }
     }
 
-    /// Which of the chunks for sending it is: they come after those for receiving.
+    /// Index of a chunk among those for sending, which come after those for receiving.
     fn number(&self, chunk: u64) -> usize {
         let sending = self.memory.bytes as u64 - u64::from(SENDING) * u64::from(self.chunk_bytes);
         (chunk.wrapping_sub(sending) / u64::from(self.chunk_bytes)) as usize
     }
 
-    /// Has the kernel step over what was left in the ring; whether it has.
+    /// Makes the kernel skip what was left in the ring; returns whether it has.
     fn step_over(&self) -> io::Result<bool> {
-        /// It steps over them in one call, and says so in the next.
+        /// The kernel skips them in one call, and reports it in the next.
         const CALLS: u32 = 3;
         for _ in 0..CALLS {
             if self.sending.theirs() == self.sending.at {
@@ -94,7 +95,7 @@ impl XdpSocket {
         Ok(self.sending.theirs() == self.sending.at)
     }
 
-    /// Has the kernel send what is in the ring, as far as there is room.
+    /// Makes the kernel send what is in the ring, as far as there is room.
     fn push_out(&self) -> io::Result<()> {
         // SAFETY: nothing is read or written at an address.
         let answer =

@@ -1,11 +1,11 @@
-//! Memory that this process shares with the kernel: that of the chunks, and that of the rings.
+//! Memory shared with the kernel: the chunks and the rings.
 
 use std::{
     io,
     ptr::{self, NonNull},
 };
 
-/// Memory that is mapped as long as this is there.
+/// A memory mapping, unmapped on drop.
 #[derive(Debug)]
 pub(super) struct Mapping {
     pub at: NonNull<u8>,
@@ -16,12 +16,12 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Memory that no file is behind.
+    /// Anonymous memory.
     pub(super) fn anonymous(bytes: usize) -> io::Result<Self> {
         Self::new(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
     }
 
-    /// What the kernel maps for these words of `mmap`.
+    /// Maps memory with these arguments of `mmap`.
     pub(super) fn new(bytes: usize, flags: libc::c_int, file: libc::c_int, offset: libc::off_t) -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -33,10 +33,10 @@ impl Mapping {
         Ok(Self { at, bytes })
     }
 
-    /// Some bytes of it, if they lie within.
+    /// A range of bytes, if it lies within the mapping.
     ///
     /// # Safety
-    /// No one may write there as long as they are borrowed.
+    /// Nothing may write there while they are borrowed.
     pub(super) unsafe fn part(&self, at: u64, bytes: u32) -> Option<&[u8]> {
         let (at, bytes) = (usize::try_from(at).ok()?, bytes as usize);
         let is_within = at.checked_add(bytes)? <= self.bytes;

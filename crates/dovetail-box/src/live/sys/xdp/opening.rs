@@ -1,4 +1,4 @@
-//! How the socket comes to be: memory and rings are told to the kernel, all chunks for receiving are given to it, and the socket
+//! Opens the socket: memory and rings are registered with the kernel, all receive chunks are handed to it, and the socket
 //! is bound to the interface's queue.
 
 use std::{
@@ -19,32 +19,32 @@ use super::{
     rings::Ring,
 };
 
-/// What the kernel keeps before a frame that it has received.
+/// Space that the kernel reserves in front of a received frame.
 const HEADROOM: u32 = 256;
-/// Bytes of the chunks for receiving: as many as a packet socket's ring has.
+/// Bytes of the receive chunks: the size of a packet socket's ring.
 const RECEIVE_BYTES: u32 = 8 << 20;
 /// The only queue that an interface may have.
 const QUEUE: u32 = 0;
-/// How often a queue is asked for that another socket has, and how long to wait in between: two seconds in all.
+/// Number of attempts to bind to a queue that another socket has, and the interval between them: two seconds in total.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 /// linux/if_xdp.h
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
-/// What the kernel sends in a call where it cannot be told (TX_BATCH_SIZE, net/xdp/xsk.c). Before Linux 6.17 it says how much it has
-/// taken only once it finds the ring empty.
+/// Number of frames that the kernel sends per call if it cannot be configured (TX_BATCH_SIZE, net/xdp/xsk.c). Before Linux
+/// 6.17 it reports how many it has taken only once it finds the ring empty.
 const USUAL_BATCH: usize = 32;
 
 impl XdpSocket {
-    /// The longest frame of a chunk of this size that can be received.
+    /// Maximum length of a received frame with chunks of this size.
     const fn room(chunk_bytes: u32) -> u32 {
         chunk_bytes - HEADROOM
     }
 
-    /// Opens a socket on an interface, at which nothing arrives until a program sends frames there. Needs `CAP_NET_RAW`, and
-    /// `CAP_IPC_LOCK` or as much in `RLIMIT_MEMLOCK`.
+    /// Opens a socket on an interface that receives nothing until a program redirects frames to it. Needs `CAP_NET_RAW`,
+    /// and `CAP_IPC_LOCK` or a sufficient `RLIMIT_MEMLOCK`.
     ///
     /// # Errors
-    /// The system's; `EMSGSIZE` where frames of this many bytes do not fit a chunk.
+    /// The system's error; `EMSGSIZE` if frames of this many bytes do not fit a chunk.
     pub(crate) fn open(index: u32, frame_bytes: u32) -> io::Result<Self> {
         let chunk_bytes = [2048, 4096].into_iter().find(|&chunk| frame_bytes <= Self::room(chunk));
         let chunk_bytes = chunk_bytes.ok_or_else(|| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
@@ -72,7 +72,7 @@ impl XdpSocket {
         set(fd, libc::SOL_XDP, libc::XDP_UMEM_COMPLETION_RING, &SENDING)?;
         set(fd, libc::SOL_XDP, libc::XDP_RX_RING, &receiving)?;
         set(fd, libc::SOL_XDP, libc::XDP_TX_RING, &SENDING)?;
-        // A whole batch in a call, where Linux is 6.17 or newer; else 32 frames.
+        // A whole batch per call on Linux 6.17 or newer; else 32 frames.
         let batch =
             if set(fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &(BATCH as u32)).is_ok() { BATCH } else { USUAL_BATCH };
         let offsets = option::<libc::xdp_mmap_offsets>(fd, libc::XDP_MMAP_OFFSETS)?;
@@ -92,7 +92,7 @@ impl XdpSocket {
             sxdp_shared_umem_fd: 0,
         };
         let length = size_of_val(&address) as libc::socklen_t;
-        // The kernel takes some milliseconds until it has parted from a socket that was closed.
+        // The kernel takes some milliseconds to detach a socket that was closed.
         let mut left = TRIES;
         loop {
             // SAFETY: the kernel reads `length` bytes of `address`.
@@ -124,7 +124,7 @@ impl XdpSocket {
     }
 }
 
-/// What the kernel answers to a question about an AF_XDP socket.
+/// Reads a socket option of an AF_XDP socket.
 pub(super) fn option<T>(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<T> {
     // SAFETY: the structures that are asked for here consist of numbers, which may be zero.
     let mut value: T = unsafe { zeroed() };
@@ -134,6 +134,6 @@ pub(super) fn option<T>(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result
         let to = ptr::from_mut(&mut value).cast();
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_XDP, name, to, &raw mut length)
     })?;
-    // Older kernels know less.
+    // Older kernels return shorter structures.
     if length as usize == size_of::<T>() { Ok(value) } else { Err(io::ErrorKind::Unsupported.into()) }
 }

@@ -1,4 +1,4 @@
-//! Frames in: the kernel has filled a chunk, the frame is read where it lies, and the chunk is the kernel's again.
+//! Receiving: the kernel has filled a chunk, the frame is read in place, and the chunk returns to the kernel.
 
 use std::{io, os::fd::AsFd};
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::wire::offload::Offload;
 
-/// How many chunks the kernel gets back at once: each time takes cache lines from the processor that receives.
+/// Number of chunks returned to the kernel at once: each time takes cache lines from the processor that receives.
 const RETURN_AT_ONCE: u32 = 16;
 
 impl XdpSocket {
-    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
-    /// Its chunk is the kernel's again with the next few, or when no more has arrived.
+    /// Shows the oldest received frame to `take`, which returns whether it has read the whole of it; returns whether there
+    /// was one. Its chunk returns to the kernel with the next few, or when no more frames have arrived.
     pub(crate) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         let Some(frame) = self.received.next() else {
             self.give_back();
@@ -42,7 +42,7 @@ impl XdpSocket {
         true
     }
 
-    /// Tells the kernel which chunks it has back.
+    /// Publishes the returned chunks to the kernel.
     fn give_back(&mut self) {
         if self.unreturned > 0 {
             self.received.release();
@@ -51,7 +51,7 @@ impl XdpSocket {
         }
     }
 
-    /// Frames that arrived and were not seen: there was no chunk, or the ring was full.
+    /// Number of frames that arrived and were not received: there was no chunk, or the ring was full.
     pub(crate) fn missed(&self) -> io::Result<u64> {
         let counts = option::<libc::xdp_statistics>(self.socket.as_fd(), libc::XDP_STATISTICS)?;
         Ok(counts.rx_dropped + counts.rx_ring_full)

@@ -1,8 +1,8 @@
-//! The rings through which chunks change hands.
+//! The rings that pass chunks between the kernel and this process.
 //!
-//! A ring is a place for each chunk that may be in it, and two counters that wrap: how much was written, by the one side, and how
-//! much was read, by the other. A side sees what the other did once that has stored its counter; until then a place is the
-//! other's.
+//! A ring has an entry for each chunk that may be in it, and two counters that wrap: entries written, stored by one side,
+//! and entries read, stored by the other. A side sees the other's work once the other has stored its counter; until then an
+//! entry belongs to the other side.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use std::{
 
 use super::memory::Mapping;
 
-/// An address beyond the memory: the kernel steps over such a frame.
+/// An address outside the memory: the kernel skips such a frame.
 const NOWHERE: u64 = u64::MAX;
 
 /// One of the four rings: this process writes to two of them and reads from the others.
@@ -25,15 +25,15 @@ pub(super) struct Ring<T> {
     consumer: usize,
     entries: usize,
     mask: u32,
-    /// What is written, or read, next: it wraps.
+    /// The next entry to write, or read; wraps.
     pub at: u32,
-    /// Up to where the kernel had written when this was last read.
+    /// The kernel's write counter when it was last read.
     until: u32,
     kind: PhantomData<T>,
 }
 
 impl<T: Copy> Ring<T> {
-    /// The ring of a socket whose words and entries lie at these places behind this page.
+    /// Maps a ring of a socket whose counters and entries lie at these offsets of this page offset.
     pub(super) fn map(
         socket: BorrowedFd<'_>,
         offset: &libc::xdp_ring_offset,
@@ -43,7 +43,7 @@ impl<T: Copy> Ring<T> {
         let bytes = offset.desc as usize + count as usize * size_of::<T>();
         let map = Mapping::new(bytes, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), page)?;
         let (producer, consumer, entries) = (offset.producer as usize, offset.consumer as usize, offset.desc as usize);
-        // The kernel says where they are, and is taken at its word only within the mapping.
+        // The kernel reports the offsets, which are trusted only within the mapping.
         if producer.max(consumer) + size_of::<AtomicU32>() > bytes || !entries.is_multiple_of(align_of::<T>()) {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -60,24 +60,24 @@ impl<T: Copy> Ring<T> {
         unsafe { self.map.at.as_ptr().add(self.entries).cast::<T>().add((at & self.mask) as usize) }
     }
 
-    /// Writes the next entry. There must be a place: a ring has as many as there are chunks for it.
+    /// Writes the next entry. There must be room: a ring has as many entries as there are chunks for it.
     pub(super) fn put(&mut self, entry: T) {
         // SAFETY: the place is this side's until it is published.
         unsafe { self.entry(self.at).write(entry) };
         self.at = self.at.wrapping_add(1);
     }
 
-    /// Lets the kernel see what was written.
+    /// Publishes the written entries to the kernel.
     pub(super) fn publish(&self) {
         self.index(self.producer).store(self.at, Ordering::Release);
     }
 
-    /// Up to where the kernel has read.
+    /// The kernel's read counter.
     pub(super) fn theirs(&self) -> u32 {
         self.index(self.consumer).load(Ordering::Acquire)
     }
 
-    /// Reads the next entry, which stays this side's until it is [released](Self::release).
+    /// Reads the next entry, which belongs to this side until it is [released](Self::release).
     pub(super) fn next(&mut self) -> Option<T> {
         if !self.has_next() {
             return None;
@@ -95,20 +95,20 @@ impl<T: Copy> Ring<T> {
         self.at != self.until
     }
 
-    /// What [`next`](Self::next) will read, if it is known to be there.
+    /// What [`next`](Self::next) will read, if an entry is known to exist.
     pub(super) fn peek(&self) -> Option<T> {
         // SAFETY: the kernel has written this place and waits for it to be given back.
         (self.at != self.until).then(|| unsafe { self.entry(self.at).read() })
     }
 
-    /// Gives back what was read.
+    /// Returns the entries read.
     pub(super) fn release(&self) {
         self.index(self.consumer).store(self.at, Ordering::Release);
     }
 }
 
 impl Ring<libc::xdp_desc> {
-    /// Has the kernel step over a frame that it has not taken; its chunk.
+    /// Makes the kernel skip a frame that it has not taken; returns the frame's chunk.
     pub(super) fn leave_out(&mut self, at: u32) -> u64 {
         let entry = self.entry(at);
         // SAFETY: the kernel reads the ring only within a call of this thread's.

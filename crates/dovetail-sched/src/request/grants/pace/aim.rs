@@ -1,24 +1,24 @@
-//! How long the far queue shall be: `d*`.
+//! The target length of the far queue: `d*`.
 
 use crate::Nanos;
 
-/// The least that the knob can ask for.
+/// The least target that the knob allows.
 const LEAST: Nanos = Nanos::from_micros(1);
-/// So many responses may be stalled for each turn that the far queue shall hold: a single connection kept its share beside 160 at a
-/// queue of 25 packets that shall hold five turns, and not always beside 200.
+/// The number of responses that may be stalled for each turn that the far queue is to hold: a single connection kept its share
+/// beside 160 at a queue of 25 packets that is to hold five turns, and not always beside 200.
 const STALLED_PER_TURN: f64 = 25.0;
-/// What is left of the far queue's target beside any number of stalled responses.
+/// The fraction of the target that remains beside any number of stalled responses.
 const LEAST_LEFT: f64 = 0.25;
 
-/// What was asked for, and what there is room for.
+/// The configured target, and its limits.
 #[derive(Debug)]
 pub(super) struct Aim {
     asked: Nanos,
-    // Half of the far queue's room, as far as it is known.
+    // Half of the far queue's room, if known.
     half_room: Nanos,
-    // What part of either is left beside the probes of stalled senders.
+    // The fraction of either that remains beside the probes of stalled senders.
     left: f64,
-    // What follows from these.
+    // The resulting target.
     target: Nanos,
 }
 
@@ -32,29 +32,30 @@ impl Aim {
         self.target
     }
 
-    /// What it is beside no stalled senders.
+    /// The target without stalled senders.
     pub(super) fn free(&self) -> Nanos {
         self.asked.min(self.half_room)
     }
 
-    /// The part of that which it is.
+    /// The fraction of that which remains.
     pub(super) const fn left(&self) -> f64 {
         self.left
     }
 
-    /// The queue shall be so long.
+    /// Sets the configured target.
     pub(super) fn ask(&mut self, asked: Nanos) {
         self.asked = asked;
         self.settle();
     }
 
-    /// The queue has so much room, if that is known.
+    /// Sets the queue's room, if known.
     pub(super) fn fit(&mut self, room: Option<Nanos>) {
         self.half_room = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
         self.settle();
     }
 
-    /// Of so many responses units wait for turns of so many units, and the link carries so many a second. Whether `d*` is another.
+    /// Adapts to `stalled` responses with units waiting for turns of `turn` units, on a link that carries `carries` units per
+    /// second. Returns whether `d*` has changed.
     pub(super) fn leave_room(&mut self, stalled: usize, carries: f64, turn: f64) -> bool {
         let few = STALLED_PER_TURN * carries * self.asked.as_secs_f64() / turn;
         let left = (few / stalled.max(1) as f64).clamp(LEAST_LEFT, 1.0);

@@ -1,8 +1,8 @@
-//! How fast units are elicited.
+//! The pace at which units are elicited.
 //!
-//! A token bucket of units. A turn may happen while there are tokens, and takes what it is charged even if that is more than
-//! there are. Tokens come at the *pace*, and no more are kept than it brings in the time `d*`, or a turn's. With `d` the far
-//! queue's delay and `C` what the link is thought to carry,
+//! A token bucket of units. A turn may happen while there are tokens, and takes its charge even if that is more than there are.
+//! Tokens arrive at the *pace*, and the bucket holds at most what it brings in the time `d*`, or a turn's worth. With `d` the
+//! far queue's delay and `C` the link's estimated capacity,
 //!
 //! ```text
 //! e     = (d - d*)/d*, between -1 and 1
@@ -12,16 +12,18 @@
 //! pace  = 0.95·C, and C stays                while d is not known, or was told more than 2 s ago
 //! ```
 //!
-//! `d*` is what was asked for, or half of the queue's room where that was seen to be less: a
-//! queue that drops before it is `d*` long would never seem long. It is less where many responses are stalled, as below. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
-//! keeps it there, the second finds `C` where what was given is wrong. A short queue says that the link carries more only
-//! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less also
-//! where no request waits but senders use all of their windows: where far too much is given, windows fill the far queue.
+//! `d*` is the configured delay, or half of the queue's room if that was seen to be less: a queue that drops before it is `d*`
+//! long would never seem long. It is less if many responses are stalled, as below. A queue in equilibrium has `d = d*`: short,
+//! and never empty, so the link is full. The first term keeps it there, the second finds `C` if the given value is wrong. A
+//! short queue shows that the link carries more only while candidates wait for tokens: at other times there is little to carry.
+//! A long queue shows that it carries less also while no request waits but senders use all of their windows: if the given rate
+//! is far too high, windows fill the far queue.
 //!
-//! # What came
+//! # Arrivals
 //!
-//! A probe goes both ways. What it waits may be the uplink's doing, and then says nothing of what the downlink carries. But a
-//! downlink that carries less brings less. With `A` what came in the last second and `P` what the pace would have let in,
+//! A probe goes both ways. Its wait may be due to the uplink, and then says nothing about the downlink's capacity. But a
+//! downlink that carries less delivers less. With `A` the units received in the last second and `P` what the pace would have
+//! let in,
 //!
 //! ```text
 //! A <  0.7·P and d > 2d* for a second:       C <- A, and no turns for d - d*: the link is slower now, and its queue has to go
@@ -30,38 +32,38 @@
 //! unpaced bytes are sent up:                 as if d were not known while d > d*
 //! ```
 //!
-//! A jump leaves at least a sixteenth of what was given. So a link that slows down to a quarter is found in a second or two,
-//! one that is as fast again in `ln 4/4k` = 10 s, and one that is another than was said in `ln 2/k` = 20 s for each factor of 2.
+//! A jump leaves at least a sixteenth of the given rate. So a link that slows down to a quarter is detected in a second or two,
+//! its recovery in `ln 4/4k` = 10 s, and a wrong given rate is corrected in `ln 2/k` = 20 s for each factor of 2.
 //!
-//! `e` is constant between reports, so `C` changes by `exp(-k·e·t)`, to the last place. Tokens are added at the mean of the
-//! paces before and after: a `t` of 10 ms leaves an error of 10^-8 of them.
+//! `e` is constant between reports, so `C` changes by exactly `exp(-k·e·t)`. Tokens are added at the mean of the paces before
+//! and after: a `t` of 10 ms leaves an error of 10^-8 of them.
 //!
-//! # What comes from far away
+//! # Distant servers
 //!
-//! What a turn lets in reaches the far queue a round trip later. The queue fills at `pace - C`, and a gain of `g/d*` = 2.5/s holds it
-//! only where that is seen within `π/2` of 1/2.5 s: from 0.6 s on it swings between empty and full for ever. With `T` the mean
-//! round trip of what is let in, 0 for responses whose round trip is not told,
+//! Units that a turn lets in reach the far queue a round trip later. The queue fills at `pace - C`, and a gain of `g/d*` =
+//! 2.5/s stabilises it only if the effect is seen within `π/2` of 1/2.5 s: from 0.6 s on it swings between empty and full for
+//! ever. With `T` the mean round trip of what is let in, 0 for responses whose round trip is not reported,
 //!
 //! ```text
 //! g' = g·min(1, d*/2gT)          k' = k·g'/g          so that g'/d* · T is at most 1/2
 //! ```
 //!
-//! # What stalled senders send
+//! # Probes of stalled senders
 //!
-//! A sender that has more to send than its window lets it probes the window, with no more than a header (RFC 9293, section
-//! 3.8.6.1), and Linux does so after 0.2 s, 0.4 s, 0.8 s and so on since the window was filled. Two hundred tunnels of which each
-//! has a turn in five seconds send a hundred probes a second, many at once. They are hardly any bytes, but a far queue that
-//! counts packets is as full with them as with whole segments, and what it drops are others' segments too: a single connection
-//! beside them does not come through. So, with `n` responses stalled and turns of `q` units,
+//! A sender that has more to send than its window permits probes the window, with no more than a header (RFC 9293, section
+//! 3.8.6.1), and Linux does so 0.2 s, 0.4 s, 0.8 s and so on after the window was filled. Two hundred tunnels with a turn each
+//! in five seconds send a hundred probes a second, many at once. They are hardly any bytes, but they fill a far queue that
+//! counts packets as much as whole segments do, and what it drops are others' segments too: a single connection beside them
+//! stalls. So, with `n` responses stalled and turns of `q` units,
 //!
 //! ```text
 //! d* <- d*·min(1, m/n), at least d*/4         m = 25·C·a/q, a being what was asked for
 //! e  <= min(max(1, n/m), 4)                    for the pace, where it was at most 1
 //! ```
 //!
-//! With 60 ms and 2 Mbit/s, `m` is 123; on faster links the queue has room for more packets. A queue that is full all the same
-//! drops segments, which are sent again beside what is let in, and `1 - g` would hardly let it go: `e` says by how much it is longer
-//! than `d*` up to where it would without stalled responses.
+//! With 60 ms and 2 Mbit/s, `m` is 123; on faster links the queue has room for more packets. A queue that is full nevertheless
+//! drops segments, which are sent again beside what is let in, and `1 - g` would hardly drain it: `e` grows with the
+//! queue's excess over `d*`, up to the same excess as without stalled responses.
 
 mod aim;
 mod exp;
@@ -72,40 +74,40 @@ use crate::{Nanos, request::FarDelay};
 
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
 const GAIN: f64 = 0.15;
-/// The most that `g/d*` times the round trip is: a third of `π/2`, where the queue begins to swing.
+/// The maximum of `g/d*` times the round trip: a third of `π/2`, at which the queue begins to swing.
 const MOST_LATE: f64 = 0.5;
 /// Integral gain, in 1/s.
 const LEARNING_PER_S: f64 = 0.035;
-/// How far from what was given the link may turn out to be, either way.
+/// How far the link's capacity may differ from the given rate, either way.
 const RANGE: f64 = 64.0;
-/// How long a report of the far queue holds.
+/// How long a report of the far queue is valid.
 const FRESH: Nanos = Nanos::from_secs(2);
-/// The most that may be owed, at the pace now: no event, however absurd, stops all turns for longer.
+/// The maximum debt, at the current pace: no event, however absurd, stops all turns for longer.
 const LONGEST_DEBT_S: f64 = 60.0;
 /// The pace over `C` without a report.
 const BLIND: f64 = 0.95;
-/// How much faster `C` grows while the queue is short and all that is let in comes.
+/// How much faster `C` grows while the queue is short and everything let in arrives.
 const CLIMBS: f64 = 4.0;
-/// The part of what was let in that has to come for that.
+/// The fraction of what was let in that has to arrive for that.
 const CLIMBS_AT: f64 = 0.9;
-/// How much more slowly `C` falls while nearly all that is let in comes.
+/// How much more slowly `C` falls while nearly everything let in arrives.
 const DOUBTS: f64 = 0.25;
-/// The part of what was let in that has to come for that.
+/// The fraction of what was let in that has to arrive for that.
 const DOUBTS_AT: f64 = 0.95;
-/// If less than this part of what was let in comes, the link is another.
+/// If less than this fraction of what was let in arrives, the link's capacity has changed.
 const JUMPS_AT: f64 = 0.7;
-/// The least part of what was given that a jump leaves.
+/// A jump leaves at least this fraction of the given rate.
 const LEAST_JUMP: f64 = 1.0 / 16.0;
-/// For so long the queue has to have been short or long: as long as what came is remembered.
+/// How long the queue must have been short or long: as long as arrivals are remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
 
-/// The bucket and what fills it. Rates in units a second.
+/// The bucket and its controller. Rates are in units per second.
 #[derive(Debug)]
 pub(super) struct Pace {
     // d*
     aim: Aim,
     learns: bool,
-    // The least that the bucket holds, in units.
+    // The minimum size of the bucket, in units.
     turn: f64,
     given: f64,
     capacity: f64,
@@ -116,28 +118,28 @@ pub(super) struct Pace {
     meter: Meter,
     // T, in seconds.
     trip_s: f64,
-    // Since when the far queue has been under a quarter of `d*`, and over twice.
+    // Since when the far queue has been below a quarter of `d*`, and above twice its value.
     short_since: Option<Nanos>,
     long_since: Option<Nanos>,
-    // Bytes are sent up that nobody paces.
+    // Unpaced bytes are sent up the link.
     uplink_is_busy: bool,
 }
 
-/// What there is to be let in.
+/// What there is to let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
-    /// Nothing, and nothing is on its way.
+    /// Nothing, and nothing is in flight.
     None,
-    /// Nothing that waits for tokens, but responses are outstanding.
+    /// Nothing waits for tokens, but responses are outstanding.
     Met,
-    /// The same, and windows are what holds their senders back.
+    /// Same as `Met`, but windows are what limits senders.
     Fills,
     /// Candidates wait for tokens.
     Waits,
 }
 
 impl Pace {
-    /// A full bucket. `rate` in units a second, `turn` in units; `aim` is `d*`.
+    /// A full bucket. `rate` is in units per second, `turn` in units; `aim` is `d*`.
     pub(super) fn new(rate: f64, turn: u64, aim: Nanos, learns: bool) -> Self {
         let mut pace = Self {
             aim: Aim::new(aim),
@@ -159,7 +161,7 @@ impl Pace {
         pace
     }
 
-    /// The link is said to carry `rate` units a second. Nothing is done if it cannot be.
+    /// Sets the given rate of the link, in units per second. Does nothing if it is not a positive number.
     pub(super) fn set_rate(&mut self, rate: f64, now: Nanos) {
         self.advance(now);
         if rate.is_finite() && rate > 0.0 {
@@ -169,26 +171,26 @@ impl Pace {
         }
     }
 
-    /// The far queue shall be so long, or half of its room again where that is less.
+    /// Sets the configured delay; half of the queue's room still applies if that is less.
     pub(super) fn set_aim(&mut self, aim: Nanos, now: Nanos) {
         self.advance(now);
         self.aim.ask(aim);
         self.add(0.0);
     }
 
-    /// Of so many responses units wait for turns.
+    /// Sets the number of responses with units waiting for turns.
     pub(super) fn set_stalled(&mut self, responses: usize) {
         if self.aim.leave_room(responses, self.capacity, self.turn) {
             self.add(0.0);
         }
     }
 
-    /// Whether it learns what the link carries.
+    /// Whether it learns the link's capacity.
     pub(super) const fn learns(&self) -> bool {
         self.learns
     }
 
-    /// What is known of the far queue.
+    /// Reports the state of the far queue, if known.
     pub(super) fn tell(&mut self, seen: Option<FarDelay>, now: Nanos) {
         self.advance(now);
         if let Some(FarDelay { room, .. }) = seen {
@@ -198,31 +200,31 @@ impl Pace {
         let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));
         let is = |test: &dyn Fn(f64) -> bool| seen.is_some_and(|seen| test(seen.delay.as_f64()));
         self.short_since = since(is(&|delay| delay < self.aim.target().as_f64() / 4.0), self.short_since);
-        // A queue that is kept shorter beside stalled senders is not long for that.
+        // A queue that is kept shorter because of stalled senders does not count as long earlier.
         self.long_since = since(is(&|delay| delay > 2.0 * self.aim.free().as_f64()), self.long_since);
         self.jump();
         self.add(0.0);
     }
 
-    /// This many units came.
+    /// This many units were received.
     pub(super) fn came(&mut self, units: u64) {
         self.meter.came(units);
     }
 
-    /// So many units were let in, whose round trip is this, or 0 where it was not told.
+    /// This many units were let in; `trip` is their round trip, or 0 if not reported.
     pub(super) fn lets_in(&mut self, units: u64, trip: Nanos) {
         let units = units as f64;
         let part = units / (units + self.capacity);
         self.trip_s += (trip.as_secs_f64() - self.trip_s) * part;
     }
 
-    /// Whether unpaced bytes are sent up.
+    /// Sets whether unpaced bytes are sent up the link.
     pub(super) fn set_uplink(&mut self, is_busy: bool, now: Nanos) {
         self.advance(now);
         self.uplink_is_busy = is_busy;
     }
 
-    /// The link carries far less than is let in.
+    /// Jumps to the measured rate if the link carries far less than is let in.
     fn jump(&mut self) {
         let is_full = matches!(self.demand, Demand::Waits | Demand::Fills);
         let is_steady = self.has_lasted(self.long_since, STEADY);
@@ -235,11 +237,11 @@ impl Pace {
         self.capacity = self.meter.per_s().clamp(self.given * LEAST_JUMP, self.capacity.max(self.given * LEAST_JUMP));
         let excess_s = (delay - self.aim.target()).as_secs_f64();
         self.tokens = self.tokens.min(-excess_s * self.pace());
-        // What comes from now on counts.
+        // Only arrivals from now on count.
         self.long_since = Some(self.at);
     }
 
-    /// It is `now`.
+    /// Advances to `now`.
     pub(super) fn advance(&mut self, now: Nanos) {
         if let Some(stale) = self.told.map(|(_, at)| at + FRESH)
             && stale <= now
@@ -250,12 +252,12 @@ impl Pace {
         self.run(now);
     }
 
-    /// A turn or an unasked-for arrival of this many units.
+    /// Charges a turn, or an unrequested arrival, of this many units.
     pub(super) fn spend(&mut self, units: u64) {
         self.add(-(units as f64));
     }
 
-    /// This many units will not come after all.
+    /// Refunds units that will not arrive after all.
     pub(super) fn refund(&mut self, units: u64) {
         self.add(units as f64);
     }
@@ -265,40 +267,40 @@ impl Pace {
         self.tokens > 0.0
     }
 
-    /// Whether the link carries less than it could: the far queue is not a quarter of what it may be, and at least half of
-    /// what the bucket holds is in it, or what is in flight is less than `enough`.
+    /// Whether the link has spare capacity: the far queue is shorter than a quarter of its target, and the bucket is at least
+    /// half full or less than `enough` is in flight.
     pub(super) fn has_room(&self, in_flight: u128, enough: f64) -> bool {
         let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.target().as_f64() / 4.0);
         is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
     }
 
-    /// Whether what a window that changed at this time lets in has come, a round trip of which is this, and the far queue was
-    /// short for so long, as far as it is known.
+    /// Whether a round trip has passed since a window was changed, and the far queue has been short for as long, as far as
+    /// known.
     pub(super) fn is_settled(&self, trip: Nanos, changed: Nanos) -> bool {
         let is_short = self.believed().is_none() || self.has_lasted(self.short_since, trip);
         is_short && self.has_lasted(Some(changed), trip)
     }
 
-    /// The same for responses that come from far away in bursts, which are queues while they pass: a link that brings so much
-    /// in a round trip is idle between them, whatever the queue, while less than half of that is in flight. Up to `enough` the
-    /// queue may be as long as it shall be.
+    /// Same as [`has_room`](Self::has_room) for responses from far away, whose bursts are queues while they pass: a link that
+    /// brings `brings` in a round trip is idle between them, whatever the queue, while less than half of that is in flight. Up
+    /// to `enough` the queue may be as long as its target.
     pub(super) fn has_far_room(&self, in_flight: u128, brings: f64, enough: f64) -> bool {
         let in_flight = in_flight as f64;
         let is_short = || self.believed().is_none_or(|delay| delay < self.aim.target());
         in_flight < brings / 2.0 || in_flight < enough && is_short()
     }
 
-    /// What there is to be let in from now on.
+    /// Sets what there is to let in from now on.
     pub(super) fn set_demand(&mut self, demand: Demand) {
         self.demand = demand;
     }
 
-    /// The time that it was told last.
+    /// The time of the last event.
     pub(super) const fn now(&self) -> Nanos {
         self.at
     }
 
-    /// When the next turn may happen, as far as is known: not before now.
+    /// When the next turn may happen, as far as known; not before now.
     pub(super) fn opens(&self) -> Nanos {
         if self.is_open() {
             return self.at;
@@ -306,18 +308,18 @@ impl Pace {
         self.at + Nanos::from_f64(-self.tokens / self.pace() * 1e9) + Nanos(1)
     }
 
-    /// Units a second that are let in now.
+    /// The current pace, in units per second.
     pub(super) fn pace(&self) -> f64 {
         self.capacity * self.believed().map_or(BLIND, |delay| 1.0 - GAIN * self.haste() * self.error(delay))
     }
 
-    /// g'/g: the part of the gains that is left where what is let in comes late.
+    /// g'/g: the part of the gains that remains if arrivals are delayed.
     fn haste(&self) -> f64 {
         let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.target().as_secs_f64());
         if late <= most { 1.0 } else { most / late }
     }
 
-    /// Units a second that the link is thought to carry.
+    /// The link's estimated capacity, in units per second.
     pub(super) const fn capacity(&self) -> f64 {
         self.capacity
     }
@@ -327,17 +329,17 @@ impl Pace {
         self.tokens
     }
 
-    /// The far queue's delay, as last told and if that is not too long ago.
+    /// The far queue's delay as last reported, unless that is too long ago.
     pub(super) fn delay(&self) -> Option<Nanos> {
         self.told.map(|(delay, _)| delay)
     }
 
-    /// The far queue's delay, if it is known and can be the downlink's.
+    /// The far queue's delay, if it is known and can be due to the downlink.
     fn believed(&self) -> Option<Nanos> {
         self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim.target())
     }
 
-    /// Whether what began then, if it did, has gone on for so long.
+    /// Whether a state that began at `since`, if it did, has lasted for `long`.
     fn has_lasted(&self, since: Option<Nanos>, long: Nanos) -> bool {
         since.is_some_and(|since| self.at - since >= long)
     }
@@ -361,7 +363,7 @@ impl Pace {
         self.add(tokens);
     }
 
-    /// How fast `C` falls, or grows where that is negative, in parts a second.
+    /// The relative rate at which `C` falls, per second; negative if it grows.
     fn falls_by(&self, delay: Nanos) -> f64 {
         let error = self.error(delay);
         let comes = |least: f64| self.meter.part().is_some_and(|part| part >= least);
@@ -376,7 +378,7 @@ impl Pace {
         LEARNING_PER_S * self.haste() * gain * error.min(1.0)
     }
 
-    /// So many more tokens, between the longest debt and a full bucket.
+    /// Adds tokens, between the longest debt and a full bucket.
     fn add(&mut self, units: f64) {
         let debt = self.pace() * LONGEST_DEBT_S + self.turn;
         self.tokens = (self.tokens + units).clamp(-debt, self.depth());

@@ -31,13 +31,13 @@ fn a_queue_shall_be_shorter_beside_many_stalled_senders() {
         pace.set_stalled(stalled);
         assert!(pace.aim.target().0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim.target());
     }
-    // Beside 1,000 the pace falls as far at 90 ms and more as twice at 60 ms and more beside none.
+    // Beside 1,000 stalled responses the pace falls by `g` at 60 ms, and by twice that at 90 ms and more.
     for (stalled, delay_ms, paced) in [(500, 120, 850.0), (1_000, 60, 850.0), (1_000, 90, 700.0), (1_000, 900, 700.0)] {
         pace.set_stalled(stalled);
         pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
         assert!((pace.pace() - paced).abs() < 0.1, "{stalled}, {delay_ms} ms: {}", pace.pace());
     }
-    // Half of a room of 80 ms is less than was asked for, and what is left is a part of that.
+    // Half of a room of 80 ms is less than configured, and what remains is a fraction of that.
     pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(80)) }), Nanos::ZERO);
     for (stalled, aim_ms) in [(500, 40), (1_000, 20), (0, 40)] {
         pace.set_stalled(stalled);
@@ -76,8 +76,8 @@ fn capacity_is_learnt_from_what_the_queue_can_tell_and_within_its_range() {
     near(pace.capacity(), 77.0);
 }
 
-/// Half a minute at a link of this many units a second, which brings all that is let in or what it can, and whose
-/// far queue is so long: what is believed of it after each second, and the longest that turns had to wait in it.
+/// Half a minute on a link of this many units per second, which delivers everything let in or what it can carry, with a far
+/// queue of this delay: returns the estimated capacity after each second, and the longest time that turns had to wait in it.
 fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
     let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
     for step in 0..300 {
@@ -114,7 +114,7 @@ fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
     let seen = play(&mut pace, 0, 1e6, Nanos::from_secs(1));
     let falls = f64::exp(-0.035 / 4.0 * 30.0);
     assert!((falls * 0.99..falls * 1.05).contains(&(seen[29].0 / 1e6)), "{seen:?}");
-    // Who sends up knows that it is not the downlink.
+    // With uploads in progress, it is not attributed to the downlink.
     let mut pace = Pace::new(1e6, 10, AIM, true);
     pace.set_uplink(true, Nanos::ZERO);
     let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
@@ -122,8 +122,8 @@ fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
     near(pace.pace(), BLIND * 1e6);
 }
 
-/// How far a far queue swings in the last of three minutes, in milliseconds, where what is let in comes after `trip` and
-/// half of the queue is there to begin with: a fluid that comes as it was let in and goes at the rate.
+/// How far a far queue swings in the last of three minutes, in milliseconds, if units arrive `trip` after they are let in and
+/// half of the queue is there to begin with: a fluid that arrives as it was let in and drains at the rate.
 fn swings(trip: Nanos, is_told: bool) -> f64 {
     let (rate, step) = (1e6, 0.01);
     let mut pace = Pace::new(rate, 1, AIM, true);
@@ -181,7 +181,7 @@ fn a_queue_is_settled_once_it_was_short_for_a_round_trip_of_the_window_as_it_is(
         pace.advance(ms(now_ms));
         assert_eq!(pace.is_settled(ms(600), ms(changed_ms)), is_settled, "{now_ms} ms, {changed_ms} ms");
     }
-    // A dip is not enough, and where nothing is known of the queue the round trip is.
+    // A dip is not enough, and if nothing is known of the queue, the round trip decides.
     pace.tell(Some(FarDelay::of(AIM)), ms(1700));
     assert!(!pace.is_settled(Nanos::ZERO, ms(0)));
     pace.tell(Some(FarDelay::of(ms(14))), ms(1800));

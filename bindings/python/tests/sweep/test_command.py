@@ -1,0 +1,73 @@
+"""The command as it is installed: what it refuses, and what it says when its output cannot be written."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_SCRIPT = str(Path(sys.executable).parent / "dovetail")
+_FULL = Path("/dev/full")
+
+
+def command(*arguments, cwd=None, **more):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run([sys.executable, "-m", "dovetail", *arguments], cwd=cwd, text=True, check=False, **pipes)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A folder with a grid and its results, from the command itself."""
+    folder = tmp_path_factory.mktemp("command")
+    (folder / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr"\nseed = [1, 2]\nset.duration = "10ms"\n')
+    done = command("sweep", "grid.toml", "--out", "out", "--jobs", "1", cwd=folder)
+    assert done.returncode == 0 and done.stdout.startswith("out: 2 points"), done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("installed", [[_SCRIPT], [sys.executable, "-m", "dovetail"]])
+@pytest.mark.parametrize("arguments", [["sweep", "--help"], ["help", "sweep"]])
+def test_the_installed_command_has_sweeps(installed, arguments):
+    said = subprocess.run([*installed, *arguments], capture_output=True, text=True, check=False)
+    assert said.returncode == 0 and said.stdout.startswith("usage: dovetail sweep"), said.stderr
+
+
+def test_what_is_stored_is_shown(results):
+    said = command("sweep", "--out", "out", "--table", "throughput_mbps", cwd=results)
+    assert said.returncode == 0 and "throughput_mbps" in said.stdout, said.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["grid.toml", "--scheduler", "head"], "'head' is not tcp://HOST:PORT"),
+        (["grid.toml", "--scheduler", "tcp://head"], "not tcp://HOST:PORT"),
+        (["grid.toml", "--scheduler", "tcp://head:port"], "not tcp://HOST:PORT"),
+        (["grid.toml", "--scheduler", "http://head:8786"], "not tcp://HOST:PORT"),
+        (["--plot", "seed,p99", "--plot-file", "chart.pdf"], "does not end in .svg, .png or .html"),
+    ],
+)
+def test_wrong_usage_is_refused_before_anything_runs(tmp_path, arguments, why):
+    said = command("sweep", "--out", "out", *arguments, cwd=tmp_path)
+    assert said.returncode == 2 and why in said.stderr and not (tmp_path / "out").exists(), said.stderr
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error(results):
+    arguments = [sys.executable, "-m", "dovetail", "sweep", "--out", "out", "--table", "throughput_mbps"]
+    with subprocess.Popen(arguments, cwd=results, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")
+
+
+@pytest.mark.skipif(not _FULL.exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_one_line(results):
+    with _FULL.open("w") as full:
+        said = command("sweep", "--out", "out", "--table", "throughput_mbps", cwd=results, stdout=full)
+    assert (said.returncode, said.stderr) == (1, "dovetail: the output: No space left on device\n")
+
+
+def test_a_figure_that_cannot_be_written_is_one_line(results):
+    pytest.importorskip("altair")
+    said = command("sweep", "--out", "out", "--plot", "seed,throughput_mbps", "--plot-file", "none/chart.html", cwd=results)
+    assert (said.returncode, said.stderr) == (1, "dovetail: none/chart.html: No such file or directory\n")
