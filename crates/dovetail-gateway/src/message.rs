@@ -2,9 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use http::{
-    HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery,
-};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
 use hyper::body::Body;
 
 use crate::{
@@ -28,9 +26,6 @@ pub(crate) fn to_server(
     let came_as = head.version;
     let authority = head.uri.authority().map(|authority| authority.as_str().to_owned());
     let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-    // Without a path OPTIONS asks the server itself (RFC 9112, section 3.2.4). `http` shows an empty path as `/`.
-    let is_pathless = path.as_str() == "/" && path != "/";
-    let path = if is_pathless && head.method == Method::OPTIONS { PathAndQuery::from_static("*") } else { path };
     head.uri = Uri::from(if path.as_str().is_ascii() {
         path
     } else {
@@ -215,18 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn options_asks_the_server_itself_if_it_has_no_path_and_counts_its_proxies() {
-        let options = |target: &str| {
-            let request = Request::options(target).version(Version::HTTP_10).header("max-forwards", "7");
-            sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on")
-        };
-        let (target, fields) = options("http://a.example");
-        assert_eq!(target, "*");
+    fn options_counts_its_proxies_and_via_has_the_version_that_came() {
+        let request = Request::options("http://a.example/").version(Version::HTTP_10).header("max-forwards", "7");
+        let (_, fields) = sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on");
         assert_eq!(fields, ["forwarded: for=unknown", "host: a.example", "max-forwards: 6", "via: 1.0 gw"]);
-        assert_eq!(options("http://a.example/").0, "/");
-        assert_eq!(options("http://a.example?b").0, "/?b");
-        let get = Request::get("http://a.example").body(Empty::<Bytes>::new()).expect("a request");
-        assert_eq!(sent(get).expect("it goes on").0, "/");
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_every_request_needs() {
-        let config = Config::parse(&format!("{TEXT}[limits]\nheaders = 8\n")).expect("a configuration");
+        let config = Config::parse(&format!("{TEXT}[limits]\nheaders = 16\n")).expect("a configuration");
         let of = |version, names: &[&'static str], client: [u8; 4]| {
             let mut request = Request::builder().version(version);
             for name in names {
@@ -112,9 +112,13 @@ mod tests {
         assert!(matches!(of(Version::HTTP_11, &[], client), Some(Refusal::BadRequest(_))));
         assert_eq!([of(Version::HTTP_10, &[], client), of(Version::HTTP_2, &[], client)], [None, None]);
         assert!(matches!(of(Version::HTTP_11, &["host"], [11, 0, 0, 1]), Some(Refusal::NotAClient(_))));
-        assert_eq!(of(Version::HTTP_2, &["a"; 8], client), None);
-        assert!(matches!(of(Version::HTTP_2, &["a"; 9], client), Some(Refusal::HeaderTooLong { fields: 8, .. })));
-        assert_eq!(of(Version::HTTP_2, &[&["cookie"; 20][..], &["a"; 7]].concat(), client), None, "parts of one field");
+        assert_eq!(of(Version::HTTP_2, &["a"; 16], client), None);
+        assert!(matches!(of(Version::HTTP_2, &["a"; 17], client), Some(Refusal::HeaderTooLong { fields: 16, .. })));
+        assert_eq!(
+            of(Version::HTTP_2, &[&["cookie"; 20][..], &["a"; 15]].concat(), client),
+            None,
+            "parts of one field"
+        );
     }
 
     #[test]

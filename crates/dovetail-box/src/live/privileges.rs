@@ -5,7 +5,7 @@ use rustix::thread::{
 };
 
 /// Drops all capabilities of this thread, and of the threads that it starts afterwards. No program that they run has any
-/// either, whoever owns it.
+/// either, whichever user owns it.
 pub(super) fn drop_capabilities() {
     if let Err(wrong) = set_no_new_privs(true) {
         tracing::warn!("set-user-ID programs cannot be ruled out: {wrong}");

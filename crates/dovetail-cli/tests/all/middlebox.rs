@@ -129,7 +129,7 @@ fn bridged(name: &str) -> Option<Namespace> {
 }
 
 fn ip(namespace: &Namespace, words: &str) {
-    tool("ip", &format!("-n {} {words}", namespace.name())).unwrap();
+    tool("ip", &format!("-n {} {words}", namespace.name())).expect("the tool runs");
 }
 
 /// A box that runs; it is killed when dropped.
@@ -141,14 +141,14 @@ struct Running {
 impl Running {
     fn start(file: &str, log: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
-        command.args(["middlebox", "--config", file]).stderr(fs::File::create(log).unwrap());
-        let running = Self { child: command.spawn().unwrap(), log: log.to_owned() };
+        command.args(["middlebox", "--config", file]).stderr(fs::File::create(log).expect("the log is created"));
+        let running = Self { child: command.spawn().expect("the command runs"), log: log.to_owned() };
         running.hear("running between");
         running
     }
 
     fn said(&self) -> String {
-        fs::read_to_string(&self.log).unwrap()
+        fs::read_to_string(&self.log).expect("the log")
     }
 
     fn hear(&self, words: &str) {

@@ -22,7 +22,7 @@ pub(super) enum Ending {
     AtOnce,
     /// It was told to drain: for the drain time at most.
     Drain,
-    /// Another process has taken over, so nobody waits for this one: as long as it takes, unless it is told to drain.
+    /// Another process has taken over, so no client waits for this one: as long as it takes, unless it is told to drain.
     TakenOver,
 }
 

@@ -30,13 +30,17 @@ impl Raw {
         Ok(Self { socket, frame: Vec::new() })
     }
 
-    /// Sends up to [`BATCH`](Self::BATCH) frames in one call; returns how many the kernel took.
+    /// Sends up to [`BATCH`](Self::BATCH) frames in one call; returns how many left: none if the first was dropped on the way out,
+    /// as by a host that takes no more.
     ///
     /// # Errors
     /// The system's error about the first frame.
     pub fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         let none = Offload::NONE.bytes();
-        self.socket.send(frames.map(|frame| (&none, frame)))
+        match self.socket.send(frames.map(|frame| (&none, frame))) {
+            Err(wrong) if wrong.raw_os_error() == Some(libc::ENOBUFS) => Ok(0),
+            sent => sent,
+        }
     }
 
     /// Sends a frame with the offload header given to the kernel, right or wrong: `struct virtio_net_hdr`.
