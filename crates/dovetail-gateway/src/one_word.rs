@@ -1,19 +1,16 @@
 //! Encodes text as a single word, for lines of the log and for URLs.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 /// Text in which everything but ASCII's visible characters is percent-encoded (RFC 3986, section 2.1).
 pub(crate) struct OneWord<'a>(pub(crate) &'a str);
 
 impl Display for OneWord<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = |byte: u8| byte.is_ascii_graphic();
-        if self.0.bytes().all(is_plain) {
-            return f.write_str(self.0);
-        }
-        self.0
-            .bytes()
-            .try_for_each(|byte| if is_plain(byte) { f.write_char(byte.into()) } else { write!(f, "%{byte:02X}") })
+        const ENCODED: &AsciiSet = &CONTROLS.add(b' ');
+        utf8_percent_encode(self.0, ENCODED).fmt(f)
     }
 }
 
