@@ -121,7 +121,7 @@ pub(crate) fn append_to(path: &Path, creates: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().create(creates).append(true).custom_flags(flags).open(path);
     let file = file.map_err(|error| match error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
-        true => io::Error::other("nothing reads from it: start its reader first, or name a regular file"),
+        true => io::Error::other("it is a socket, or a pipe that nothing reads from: name a regular file"),
         false => error,
     })?;
     // The writer's thread may wait: for a pipe that is full for a moment, no line is lost.

@@ -32,7 +32,7 @@ pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, met: Met) -> O
         return None;
     }
     let Some(scheme) = uri.scheme() else {
-        // HTTP/2 always has a scheme.
+        // Over HTTP/2 there is none only if there is no authority either: such a request names its host in `Host` alone.
         return (request.version() < Version::HTTP_2 && uri.authority().is_none()).then_some(Addressed::Directly);
     };
     let is_tls = *scheme == Scheme::HTTPS && met.is_tls;

@@ -41,34 +41,63 @@ impl Way {
     }
 }
 
-/// Parents that could not be reached when they were last tried, and when that was.
+/// Minimum interval between reports that a parent cannot be reached: one that comes and goes is no news each time.
+const BETWEEN_REPORTS: Duration = Duration::from_secs(60);
+
+/// Parents that could not be reached when they were last tried.
 #[derive(Debug, Default)]
-pub(crate) struct Unreached(RefCell<HashMap<Arc<str>, Instant>>);
+pub(crate) struct Unreached(RefCell<HashMap<Arc<str>, Trouble>>);
+
+/// What is known of a parent that could not be reached.
+#[derive(Debug, Clone, Copy)]
+struct Trouble {
+    /// When that was, unless it has been reached since.
+    at: Option<Instant>,
+    /// When it was last reported, and whether its return is to be.
+    reported: Instant,
+    reports_return: bool,
+}
 
 impl Unreached {
     /// Records that a parent could not be reached, and logs it unless that is known. `next` is the way that the request goes
     /// instead, if there is one.
     pub(crate) fn note(&self, parent: &Parent, why: &Refusal, next: Option<&Way>) {
-        let known = self.0.borrow_mut().insert(Arc::clone(&parent.name), Instant::now());
-        if known.is_none() {
+        let now = Instant::now();
+        let mut all = self.0.borrow_mut();
+        let known = all.get(&parent.name).copied();
+        let is_known = |known: Trouble| known.at.is_some() && known.reports_return;
+        let is_news = known.is_none_or(|known| !is_known(known) && now - known.reported >= BETWEEN_REPORTS);
+        let (reported, reports_return) = match known {
+            Some(known) if !is_news => (known.reported, is_known(known)),
+            _ => (now, true),
+        };
+        all.insert(Arc::clone(&parent.name), Trouble { at: Some(now), reported, reports_return });
+        if is_news {
             warn!("parent proxy {}: {}: {} until it is reached again", parent.name, reason(why), goes(next));
         }
     }
 
     /// Records that a parent could be reached.
     pub(crate) fn forget(&self, parent: &Parent) {
-        if self.0.borrow_mut().remove(&parent.name).is_some() {
+        if let Some(trouble) = self.0.borrow_mut().get_mut(&parent.name)
+            && trouble.at.take().is_some()
+            && trouble.reports_return
+        {
             info!("parent proxy {}: it is reached again", parent.name);
         }
     }
 
     /// Whether a parent could be reached when it was last tried, or has not been tried.
     pub(crate) fn is_up(&self, parent: &Parent) -> bool {
-        !self.0.borrow().contains_key(&parent.name)
+        self.unreached_at(parent).is_none()
     }
 
     fn is_left_out(&self, parent: &Parent) -> bool {
-        self.0.borrow().get(&parent.name).is_some_and(|at| at.elapsed() < LEFT_OUT)
+        self.unreached_at(parent).is_some_and(|at| at.elapsed() < LEFT_OUT)
+    }
+
+    fn unreached_at(&self, parent: &Parent) -> Option<Instant> {
+        self.0.borrow().get(&parent.name)?.at
     }
 }
 

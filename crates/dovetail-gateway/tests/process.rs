@@ -465,11 +465,11 @@ fn a_parent_that_fails_is_reported_once_and_so_is_its_return() {
         assert!(answer(ask(proxy, &url)).starts_with("HTTP/1.1 502 "));
     }
     gateway.says("its requests fail until it is reached again");
-    assert_eq!(gateway.said().matches("parent proxy up").count(), 1, "{}", gateway.said());
     let listener = TcpListener::bind(up).unwrap();
     let asked = ask(proxy, &url);
     let (mut parent, _) = listener.accept().unwrap();
     gateway.says("parent proxy up: it is reached again");
+    assert_eq!(gateway.said().matches("its requests fail until").count(), 1, "{}", gateway.said());
     parent.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok").unwrap();
     assert!(answer(asked).ends_with("ok"));
     until("it does not count as reached", || (is_up() == 1).then_some(()), || gateway.said());
@@ -480,7 +480,8 @@ fn why_a_helper_cannot_examine_passwords_is_logged_once_in_a_while() {
     let (proxy, script) = (free(), env::temp_dir().join(format!("dovetail-process-helper-{}", std::process::id())));
     fs::write(&script, "while read -r line; do echo 'BH message=\"no \\\"LDAP\\\" here\"'; done").unwrap();
     let helper = format!("helper = [\"/bin/sh\", \"{}\"]\n", script.display());
-    let gateway = Start::default().listening(&config(proxy, "").replace("[access]\n", &format!("[access]\n{helper}")));
+    let mut gateway =
+        Start::default().listening(&config(proxy, "").replace("[access]\n", &format!("[access]\n{helper}")));
     for _ in 0..3 {
         let mut stream = connect(proxy);
         let head =
@@ -488,7 +489,9 @@ fn why_a_helper_cannot_examine_passwords_is_logged_once_in_a_while() {
         write!(stream, "{head}\r\n\r\n").unwrap();
         assert!(answer(stream).starts_with("HTTP/1.1 503 "));
     }
-    gateway.says("cannot examine passwords (BH): no \\\"LDAP\\\" here: clients get 503");
+    gateway.says("could not examine a password: (BH) no \\\"LDAP\\\" here: the client gets 503");
+    gateway.terminate();
+    assert!(gateway.ended().success());
     assert_eq!(gateway.said().matches("(BH)").count(), 1, "{}", gateway.said());
     fs::remove_file(script).unwrap();
 }

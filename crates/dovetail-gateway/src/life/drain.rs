@@ -41,8 +41,12 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
                 #[cfg(feature = "test-support")]
                 Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
                 Some(Control::Drain) => until = until.or_else(latest),
-                // Whatever it changes, nothing new is served.
-                Some(Control::Reload(_)) => {}
+                // Nothing new is served, but the log may have been rotated.
+                Some(Control::Reload(_)) => {
+                    if let Some(log) = parts.notes.log() {
+                        log.reopen();
+                    }
+                }
                 None => is_controlled = false,
             },
         }

@@ -117,7 +117,6 @@ impl Process {
     /// Processes a line as the answer to a lookup.
     fn answered(&mut self, (config, lookups): (&Configured, &Lookups), line: &[u8]) -> io::Result<()> {
         let nonsense = || io::Error::other("its answer is none of OK, ERR and BH");
-        let no_name = || io::Error::other(format!("the user= in its answer is no name of 1 to {LONGEST_NAME} bytes"));
         let text = str::from_utf8(line).map_err(|_| nonsense())?;
         let (first, rest) = word(text);
         let (at, (what, rest)) = if config.channels > 0 {
@@ -128,13 +127,19 @@ impl Process {
             ((!self.in_flight.is_empty()).then_some(0), (first, rest))
         };
         let verdict = match what {
-            "OK" => Verdict::Right(match value(rest, "user") {
-                Some(name) => Some(canonical(&name).ok_or_else(no_name)?),
-                None => None,
-            }),
+            "OK" => match value(rest, "user").map(|name| canonical(&name)) {
+                None => Verdict::Right(None),
+                Some(Some(name)) => Verdict::Right(Some(name)),
+                // One user's name is no fault of the process, which others use.
+                Some(None) => {
+                    lookups.warn(config, &format!("the user= of an answer is no name of 1 to {LONGEST_NAME} bytes"));
+                    Verdict::Failed
+                }
+            },
             "ERR" => Verdict::Wrong,
             "BH" => {
-                lookups.warn(config, value(rest, "message").as_deref().unwrap_or(rest));
+                let message = value(rest, "message");
+                lookups.warn(config, &format!("(BH) {}", message.as_deref().unwrap_or(rest)));
                 Verdict::Failed
             }
             _ => return Err(nonsense()),

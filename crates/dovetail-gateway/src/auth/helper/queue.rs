@@ -78,15 +78,17 @@ impl Lookups {
         self.more.notify_waiters();
     }
 
-    /// Logs why a helper cannot examine passwords, unless it has just been logged.
+    /// Logs why a password could not be examined, unless one has just been logged.
     pub(super) fn warn(&self, config: &Configured, message: &str) {
         if self.warned.get().is_some_and(|at| at.elapsed() < BETWEEN_WARNINGS) {
             return;
         }
         self.warned.set(Some(Instant::now()));
         let message: String = message.chars().take(MOST_SAID).flat_map(char::escape_debug).collect();
-        let what = if message.is_empty() { "it does not say why" } else { &message };
-        warn!("access.helper {} cannot examine passwords (BH): {what}: clients get 503", config.program.display());
+        warn!(
+            "access.helper {} could not examine a password: {message}: the client gets 503",
+            config.program.display()
+        );
     }
 
     /// The next lookup, or `None` after closing.
