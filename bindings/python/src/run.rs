@@ -30,7 +30,8 @@ pub(crate) fn raised(error: impl ToString) -> PyErr {
 /// Runs `work` and returns its result. `told` is called now and then with the name of the current task, what is counted, how
 /// many are done, and how many there will be.
 ///
-/// # Errors ValueError with the text of the error, and whatever a signal's handler or `told` raises.
+/// # Errors
+/// ValueError with the text of the error, and whatever a signal's handler or `told` raises.
 pub(crate) fn run<T: Send, E: ToString + Send>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
@@ -41,7 +42,8 @@ pub(crate) fn run<T: Send, E: ToString + Send>(
 
 /// Same as [`run`], until it is done or `stop` is set.
 ///
-/// # Errors Same as for [`run`].
+/// # Errors
+/// Same as for [`run`].
 pub(crate) fn run_until<T: Send, E: ToString + Send>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
@@ -66,7 +68,8 @@ pub(crate) fn run_until<T: Send, E: ToString + Send>(
 /// Same as [`run`] for work that may not check for a while whether it is to stop: when a signal raises, this returns at once,
 /// and the work ends at its next check.
 ///
-/// # Errors Same as for [`run`].
+/// # Errors
+/// Same as for [`run`].
 pub(crate) fn run_apart<T: Send + 'static, E: ToString + Send + 'static>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,

@@ -83,7 +83,8 @@ pub trait Policy: fmt::Debug + Send {
 
     /// Changes the policy's knobs at `now`; packets and their order so far stay.
     ///
-    /// # Errors If the knobs are another policy's, a fixed one has another value ([`Knobs::keeps`]), or a value is wrong.
+    /// # Errors
+    /// If the knobs are another policy's, a fixed one has another value ([`Knobs::keeps`]), or a value is wrong.
     /// Nothing has changed then.
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError>;
 

@@ -51,7 +51,8 @@ pub struct PortCounters {
     pub sent: u64,
     /// Bytes of those.
     pub sent_bytes: u64,
-    /// Outgoing frames that did not leave: the interface is down, they are too long, or a queue or rule at egress dropped them.
+    /// Outgoing frames that did not leave: the interface is down, they are too long, or a queue or rule at egress dropped them,
+    /// or the bridge had taken over.
     pub refused: u64,
     /// Frames that arrived and were lost before the box received them, or discarded because the bridge had taken over.
     pub missed: u64,

@@ -30,19 +30,20 @@ use crate::{
 /// Warnings about a configuration on this machine that do not keep a box from running.
 ///
 /// # Errors
-/// What keeps a box from running: missing interfaces, another box there, no bridge, or a bridge that should not be there.
+/// What keeps a box from running: missing interfaces, no bridge, or a bridge that should not be there.
 pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
     // On another thread, so that the caller stays in its namespace.
-    let found = thread::scope(|scope| {
+    let (taken, found) = thread::scope(|scope| {
         let look = scope.spawn(|| {
             start::enter_namespace(config)?;
             let found = start::find_ports(config)?;
-            found.iter().try_for_each(claim::check_free)?;
-            Ok::<_, LiveError>(found)
+            Ok::<_, LiveError>((claim::taken(&found)?, found))
         });
         look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     let mut warnings = config.warnings();
+    // The file of a running box is checked before it reloads it.
+    warnings.extend(taken.map(|error| error.to_string()));
     warnings.extend(ports::weaknesses(found.each_ref(), config.on_failure));
     let [inside, outside] = &found;
     if inside.mtu_bytes != outside.mtu_bytes {

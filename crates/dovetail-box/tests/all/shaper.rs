@@ -12,7 +12,7 @@ use crate::{
 
 const RATE_BPS: f64 = 20e6;
 const FLOWS: u16 = 8;
-/// Overhead of each frame.
+/// Length of each frame.
 const BYTES: usize = 1200;
 /// Packets that arrive in a run: some 3 s.
 const ARRIVALS: usize = 6000;

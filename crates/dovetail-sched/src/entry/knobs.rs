@@ -104,7 +104,8 @@ impl Knobs<'_> {
     /// Checks that a running policy `name` can take on these knobs: it cannot become another policy, and its source of costs is
     /// fixed.
     ///
-    /// # Errors If it cannot.
+    /// # Errors
+    /// If it cannot.
     pub fn of(&self, name: &'static str) -> Result<(), PolicyError> {
         if self.written.name == name {
             let costs_are_known = self.written.knob("estimator").is_none() || self.text("estimator") == "known";
@@ -115,7 +116,8 @@ impl Knobs<'_> {
 
     /// Refuses a change of `key`, which is fixed for the life of a scheduler, unless `is_same`.
     ///
-    /// # Errors [`PolicyError::Fixed`] if the value differs.
+    /// # Errors
+    /// [`PolicyError::Fixed`] if the value differs.
     pub fn keeps(&self, key: &'static str, is_same: bool) -> Result<(), PolicyError> {
         if is_same { Ok(()) } else { Err(PolicyError::Fixed { policy: self.written.name, key }) }
     }
@@ -136,7 +138,8 @@ impl Knobs<'_> {
 
     /// Parses a whole number from `least` to `most`.
     ///
-    /// # Errors If the value is not such a number.
+    /// # Errors
+    /// If the value is not such a number.
     pub fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
         let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a whole number from {least} to {most}")))
@@ -144,7 +147,8 @@ impl Knobs<'_> {
 
     /// Parses a number from `least` to `most`.
     ///
-    /// # Errors If the value is not such a number.
+    /// # Errors
+    /// If the value is not such a number.
     pub fn number(&self, key: &str, least: f64, most: f64) -> Result<f64, PolicyError> {
         let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a number from {least} to {most}")))
@@ -152,7 +156,8 @@ impl Knobs<'_> {
 
     /// Parses a size from `least` to `most` bytes.
     ///
-    /// # Errors If the value is not such a size.
+    /// # Errors
+    /// If the value is not such a size.
     pub fn bytes(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
         let value = parse_bytes(self.text(key)).ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a size from {least}B to {most}B, such as 1500B or 20kB")))
@@ -160,7 +165,8 @@ impl Knobs<'_> {
 
     /// Parses a time.
     ///
-    /// # Errors If the value is not a time.
+    /// # Errors
+    /// If the value is not a time.
     pub fn time(&self, key: &str) -> Result<Nanos, PolicyError> {
         parse_time(self.text(key)).map_err(|_| self.wrong(key, format_args!("a time such as 100us, 2ms or 1s")))
     }
@@ -168,7 +174,8 @@ impl Knobs<'_> {
     /// Parses the resource that a single-resource policy orders by: `first`, `last`, or a number from 1 to `resources`. Returns
     /// its index from 0.
     ///
-    /// # Errors If the value is none of these.
+    /// # Errors
+    /// If the value is none of these.
     pub fn resource(&self, key: &str, resources: usize) -> Result<usize, PolicyError> {
         match self.text(key) {
             "first" => Ok(0),

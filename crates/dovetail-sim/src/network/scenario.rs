@@ -197,6 +197,7 @@ impl Nodes {
     /// Declares one name for several nodes.
     fn declare(&mut self, form: &NodeForm) -> Result<(), String> {
         let NodeForm { name, count } = form;
+        check_printable(name)?;
         if !(1..=MOST_NODES).contains(count) {
             return Err(format!("count is from 1 to {MOST_NODES}, not {count}"));
         }
@@ -264,11 +265,12 @@ impl Nodes {
                 let (from, to) = (self.place(from)?, self.place(to)?);
                 let name = |node: usize| &self.nodes[node].name;
                 if from == to {
-                    return Err(format!("'{}' is at both ends", name(from)));
+                    return Err(format!("'{}' is at both ends", clip(name(from))));
                 }
                 // Of two links between the same nodes, one would never be used.
                 if !self.joined.insert((from.min(to), from.max(to))) {
-                    return Err(format!("there is a link between '{}' and '{}' already", name(from), name(to)));
+                    let (from, to) = (clip(name(from)), clip(name(to)));
+                    return Err(format!("there is a link between '{from}' and '{to}' already"));
                 }
                 for (from, to, (rate, limits, mark_packets)) in [(from, to, there), (to, from, back)] {
                     links.push(Link { from, to, rate, delay, policy: policy.clone(), limits, mark_packets });

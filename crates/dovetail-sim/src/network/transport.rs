@@ -5,11 +5,10 @@
 
 use std::{fmt, str::FromStr};
 
-use dovetail_sched::{
-    Nanos,
-    units::{clip, parse_time},
-};
+use dovetail_sched::{Nanos, units::parse_time};
 use dovetail_tcp::{Config, Congestion};
+
+use crate::workload::clip;
 
 /// TCP and IP headers without options.
 pub(super) const TCP_HEADERS_BYTES: u32 = 40;

@@ -25,6 +25,9 @@ Examples:
 """
 
 
+#: How Dask reaches a scheduler.
+_TRANSPORTS = ("tcp", "tls", "ucx", "ws", "wss")
+
 #: What a figure can be saved as.
 _PICTURES = (".svg", ".png", ".html")
 
@@ -171,10 +174,10 @@ def _axes(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    wrong = argparse.ArgumentTypeError(f"'{text}' is not tcp://HOST:PORT or tls://HOST:PORT, such as tcp://head:8786")
+    wrong = argparse.ArgumentTypeError(f"'{text}' is not the address of a scheduler, such as tcp://head:8786")
     try:
-        parts = urlsplit(text)
-        is_whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port
+        parts = urlsplit(text if "://" in text else f"tcp://{text}")
+        is_whole = parts.scheme in _TRANSPORTS and parts.hostname and parts.port
     except ValueError as error:
         raise wrong from error
     if not is_whole:

@@ -77,9 +77,12 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Why the demonstration failed.
 pub fn show<E>(show: &Show, print: &mut dyn FnMut(&str) -> Result<(), E>) -> Result<(), ShowError<E>> {
     let is_over = Arc::new(AtomicBool::new(false));
-    // The terminal may be closed.
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM] {
         flag::register(signal, is_over.clone())?;
+    }
+    // The terminal may be closed; `nohup` is to outlive that.
+    if !ignores(SIGHUP) {
+        flag::register(SIGHUP, is_over.clone())?;
     }
     let spec = LabSpec::default();
     let config = Config::parse(&text(show, &spec))?;
@@ -147,6 +150,13 @@ fn take_all(mut stream: TcpStream) -> io::Result<()> {
     let mut bytes = [0; 1 << 16];
     while stream.read(&mut bytes)? > 0 {}
     Ok(())
+}
+
+/// Whether a signal has been ignored since before this process began.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 fn send_on(mut stream: TcpStream, is_over: &AtomicBool) {

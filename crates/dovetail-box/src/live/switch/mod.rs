@@ -38,8 +38,8 @@
 //! When a stopped box continues, the frames in its sockets and queues are older than what the bridge has forwarded
 //! meanwhile. Sending them would reorder flows, and TCP has retransmitted them long ago. So [`Switch::renew`] returns that
 //! the deadline had passed, and does not move it: nothing new comes in while the loop empties its sockets and queues, and
-//! then takes over again. Before sending it checks [`Switch::has_lapsed`]; only what it was sending at the very moment it
-//! was stopped leaves late.
+//! then takes over again. Before it sends what is queued it checks [`Switch::has_lapsed`]; only what it was working on at the
+//! moment it was stopped may leave late.
 //!
 //! ```no_run
 //! # use dovetail_box::live::switch::{Switch, SwitchError};

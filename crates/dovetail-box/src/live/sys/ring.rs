@@ -286,7 +286,7 @@ impl PacketSocket {
     }
 
     /// Sends up to [`BATCH`](super::BATCH) frames in one call, each with the offloads left to the kernel; returns how many
-    /// it took. Zero if the interface, or a queue in front of it, has no room: this socket becomes writable when there is.
+    /// it took. Zero if what the interface has not sent yet leaves no room: this socket becomes writable when there is.
     ///
     /// # Errors
     /// The system's error about the first frame.

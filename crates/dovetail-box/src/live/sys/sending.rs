@@ -50,7 +50,7 @@ impl Plain {
     }
 
     /// Sends up to [`BATCH`] frames in one call, each with the offloads left to the kernel, through the first socket or
-    /// this one; returns how many the kernel took. Zero if the interface, or a queue in front of it, has no room: the first
+    /// this one; returns how many the kernel took. Zero if what the interface has not sent yet leaves no room: the first
     /// socket becomes writable when there is.
     ///
     /// # Errors

@@ -26,7 +26,8 @@ impl Amount {
 
     /// Rounds `units` to the nearest billionth.
     ///
-    /// # Errors [`AmountError::Range`] unless `units` is a number from 0 to 10^18, [`AmountError::TooSmall`] if a positive
+    /// # Errors
+    /// [`AmountError::Range`] unless `units` is a number from 0 to 10^18, [`AmountError::TooSmall`] if a positive
     /// number would be rounded to 0.
     pub fn new(units: f64) -> Result<Self, AmountError> {
         if !(0.0..=LARGEST).contains(&units) {
@@ -73,7 +74,8 @@ impl Amount {
         Some(Self { billionths: self.billionths.checked_div(count.into())? })
     }
 
-    /// The time that this amount takes at `per_s` units a second, rounded up; [`Nanos::MAX`] at a rate of 0.
+    /// The time that this amount takes at `per_s` units a second, rounded up and saturating; [`Nanos::MAX`] at a rate of 0
+    /// unless it is zero.
     #[must_use]
     pub fn time_at(self, per_s: Self) -> Nanos {
         if self == Self::ZERO {
