@@ -113,7 +113,8 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
     let (echo, _) = udp_echo();
     let store = std::env::temp_dir().join(format!("dovetail-port-{}.db", std::process::id()));
-    let kept = format!("[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n", store.display());
+    let parent = "[[parent]]\nname = \"up\"\naddress = \"127.0.0.1:9\"\nhosts = [\"far.example\"]\n";
+    let kept = format!("{parent}[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n", store.display());
     let gateway = Running::with(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "", &kept);
     let mut response = gateway.ask("127.0.1.1", 2_000_000);
     let status = gateway.status_when("the link is measured, for a second", |status| {

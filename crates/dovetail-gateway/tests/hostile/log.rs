@@ -69,7 +69,7 @@ fn a_fifo_that_nobody_reads_is_refused_at_once_and_one_that_is_read_gets_every_l
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     let setup = Setup::rest(&format!("[log]\naccess = \"{}\"", file.display()));
     let said = dovetail_gateway::check(&setup.config()).unwrap_err().to_string();
-    assert!(said.ends_with("nothing reads from it: start its reader first, or name a regular file"), "{said}");
+    assert!(said.ends_with("it is a socket, or a pipe that nothing reads from: name a regular file"), "{said}");
     let (_control, controlled) = tokio::sync::mpsc::channel(1);
     let failed = dovetail_gateway::run(setup.config(), controlled, |_| ()).unwrap_err().to_string();
     assert_eq!(failed, said);

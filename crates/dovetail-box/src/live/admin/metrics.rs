@@ -161,7 +161,7 @@ impl Scrape {
             class.dropped_by().map(|(reason, count)| ([("class", &**name), ("reason", reason)], count))
         });
         to.counter("dropped_packets", "Packets that were dropped, by reason", None, dropped)?;
-        let outcomes = self.status.classes.iter().filter(|_| cfg!(feature = "programs")).flat_map(|(name, class)| {
+        let outcomes = self.status.classes.iter().flat_map(|(name, class)| {
             class.programs.by_outcome().map(|(outcome, count)| ([("class", &**name), ("outcome", outcome)], count))
         });
         let help =
