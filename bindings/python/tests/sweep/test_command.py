@@ -40,10 +40,10 @@ def test_what_is_stored_is_shown(results):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["grid.toml", "--scheduler", "head"], "'head' is not tcp://HOST:PORT"),
-        (["grid.toml", "--scheduler", "tcp://head"], "not tcp://HOST:PORT"),
-        (["grid.toml", "--scheduler", "tcp://head:port"], "not tcp://HOST:PORT"),
-        (["grid.toml", "--scheduler", "http://head:8786"], "not tcp://HOST:PORT"),
+        (["grid.toml", "--scheduler", "head"], "'head' is not the address of a scheduler"),
+        (["grid.toml", "--scheduler", "tcp://head"], "is not the address of a scheduler"),
+        (["grid.toml", "--scheduler", "tcp://head:port"], "is not the address of a scheduler"),
+        (["grid.toml", "--scheduler", "http://head:8786"], "is not the address of a scheduler"),
         (["--plot", "seed,p99", "--plot-file", "chart.pdf"], "does not end in .svg, .png or .html"),
     ],
 )
