@@ -31,6 +31,14 @@ pub struct Class {
     pub cost: f64,
 }
 
+impl Class {
+    /// Whether its packets leave encrypted.
+    #[must_use]
+    pub fn encrypts(&self) -> bool {
+        self.tunnel.is_some() && self.effect == Effect::Apply
+    }
+}
+
 /// Whether the frame that the functions produced is forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

@@ -31,8 +31,7 @@ impl Config {
     /// Likely mistakes that the file alone shows.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let is_partial =
-            |class: &&Class| class.tunnel.is_some() && class.effect == Effect::Apply && !class.matches.ports.is_empty();
+        let is_partial = |class: &&Class| class.encrypts() && !class.matches.ports.is_empty();
         let told = |class: &Class| {
             format!(
                 "class {} encrypts by ports, which the later fragments of a packet do not show: they leave in the clear; use \

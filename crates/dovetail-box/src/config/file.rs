@@ -128,8 +128,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     };
     let tunnels = tunnels(in_tunnels, in_ipsec, folder)?;
     let classes = classes(in_classes, programs.is_some(), &tunnels)?;
-    let encrypts = |class: &&Class| class.tunnel.is_some() && class.effect == Effect::Apply;
-    if let (OnFailure::Open, Some(class)) = (on_failure, classes.iter().find(encrypts)) {
+    if let (OnFailure::Open, Some(class)) = (on_failure, classes.iter().find(|class| class.encrypts())) {
         let name = quoted(&class.name);
         let what = format!("what class {name} encrypts the bridge would carry on as it came: use \"closed\"");
         return Err(in_box.wrong("on_failure", what));

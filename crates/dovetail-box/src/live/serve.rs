@@ -59,8 +59,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
             "{workers} workers and the box's own thread share {cores} cores: packets will wait for threads that wait for one another"
         ));
     }
-    let encrypts = |class: &config::Class| class.tunnel.is_some() && class.effect == Effect::Apply;
-    if config.on_failure == OnFailure::Closed && !config.classes.iter().any(encrypts) {
+    if config.on_failure == OnFailure::Closed && !config.classes.iter().any(config::Class::encrypts) {
         warnings.push("traffic stops whenever the box does: on_failure = \"open\" has a bridge carry it on".into());
     }
     let applied = config.classes.iter().filter(|class| class.effect == Effect::Apply);
