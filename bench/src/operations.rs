@@ -17,7 +17,7 @@ use crate::{clock::Stopwatch, peers::firq::Firq};
 pub const ROUNDS: usize = 9;
 // A measurement ends after this many steps, or, for slow subjects, this much time.
 const STEPS: u32 = 100_000;
-const LONGEST: Duration = Duration::from_millis(60);
+const MAX_DURATION: Duration = Duration::from_millis(60);
 // Steps between clock readings.
 const CHUNK: u32 = 5_000;
 
@@ -90,7 +90,7 @@ fn step(subject: &mut dyn Subject, steps: u32) -> Result<(u32, Duration), String
         }
         done += CHUNK;
         let elapsed = start.elapsed();
-        if done >= steps || elapsed > LONGEST {
+        if done >= steps || elapsed > MAX_DURATION {
             return Ok((done, elapsed));
         }
     }

@@ -18,7 +18,7 @@ use dovetail_sched::{DropPolicy, Limits, MAX_RESOURCES, Nanos, request::FarDelay
 use libfuzzer_sys::fuzz_target;
 
 /// Calls of an input at most.
-const MOST: usize = 1000;
+const MAX_CALLS: usize = 1000;
 const ON_FULL: [DropPolicy; 3] = [DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest];
 
 /// Takes numbers off an input, one after the other.
@@ -145,7 +145,7 @@ fn packets(input: &mut Input) -> Option<()> {
     let policy = &policies[usize::from(input.byte()?) % policies.len()];
     let (resources, flags) = (1 + input.below(4)? as usize, input.below(2)?);
     let limits = input.limits()?;
-    let calls: Vec<Call> = iter::from_fn(|| input.call()).take(MOST).collect();
+    let calls: Vec<Call> = iter::from_fn(|| input.call()).take(MAX_CALLS).collect();
     both_packets::play(policy, resources, limits, flags, &calls, &policies);
     Some(())
 }
@@ -153,7 +153,7 @@ fn packets(input: &mut Input) -> Option<()> {
 fn requests(input: &mut Input) -> Option<()> {
     let policies = both_requests::policies();
     let policy = &policies[usize::from(input.byte()?) % policies.len()];
-    let events: Vec<Event> = iter::from_fn(|| input.event()).take(MOST).collect();
+    let events: Vec<Event> = iter::from_fn(|| input.event()).take(MAX_CALLS).collect();
     both_requests::play(policy, &events, &policies);
     Some(())
 }

@@ -8,13 +8,13 @@ use dovetail_sim::workload::{Capture, CaptureOptions, ClassSet, Workload};
 use libfuzzer_sys::fuzz_target;
 
 /// A small file can unpack to a large one; so many packets are enough.
-const MOST: usize = 100_000;
+const MAX_PACKETS: usize = 100_000;
 
 fuzz_target!(|bytes: &[u8]| {
     let options = CaptureOptions::new(ClassSet::table_ii(parse_rate("400Mbps").expect("a rate")));
     let Ok(mut capture) = Capture::open(Box::new(Cursor::new(bytes.to_vec())), "fuzz", options) else { return };
     let mut last = dovetail_sched::Nanos::ZERO;
-    for _ in 0..MOST {
+    for _ in 0..MAX_PACKETS {
         match capture.next() {
             Ok(Some(arrival)) => {
                 assert!(arrival.at >= last, "time runs back");

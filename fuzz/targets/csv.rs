@@ -7,13 +7,13 @@ use dovetail_sim::workload::{Csv, CsvOptions, Workload};
 use libfuzzer_sys::fuzz_target;
 
 /// A small file can unpack to a large one; so many packets are enough.
-const MOST: usize = 100_000;
+const MAX_PACKETS: usize = 100_000;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mut csv) = Csv::open(Box::new(Cursor::new(bytes.to_vec())), "fuzz", CsvOptions::default()) else { return };
     let resources = csv.resources().len();
     let mut last = dovetail_sched::Nanos::ZERO;
-    for _ in 0..MOST {
+    for _ in 0..MAX_PACKETS {
         match csv.next() {
             Ok(Some(arrival)) => {
                 assert!(arrival.at >= last, "time runs back");

@@ -10,7 +10,7 @@ use dovetail_sim::{
 use libfuzzer_sys::fuzz_target;
 
 /// So many packets are enough.
-const MOST: usize = 2_000;
+const MAX_PACKETS: usize = 2_000;
 
 fuzz_target!(|text: &str| {
     // Whatever file the scenario names holds the scenario.
@@ -23,7 +23,7 @@ fuzz_target!(|text: &str| {
     assert!(scenario.offered_loads().iter().all(|load| load.is_finite() && *load >= 0.0));
     let Ok(mut workload) = scenario.workload() else { return };
     let mut last = dovetail_sched::Nanos::ZERO;
-    for _ in 0..MOST {
+    for _ in 0..MAX_PACKETS {
         let Some(arrival) = workload.next().expect("a scenario that was accepted does not fail later") else { break };
         assert!(arrival.at >= last, "time runs back");
         last = arrival.at;

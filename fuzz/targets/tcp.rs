@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 const THEIRS: u32 = 500;
 const OURS: u32 = 100;
 /// Steps of an input at most.
-const MOST: usize = 1000;
+const MAX_STEPS: usize = 1000;
 
 /// Takes numbers off an input, one after the other.
 struct Input<'a>(&'a [u8]);
@@ -82,5 +82,5 @@ impl Input<'_> {
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input(bytes);
     let Some((config, opens)) = input.config() else { return };
-    driver::drive(&config, opens, std::iter::from_fn(|| input.step()).take(MOST));
+    driver::drive(&config, opens, std::iter::from_fn(|| input.step()).take(MAX_STEPS));
 });

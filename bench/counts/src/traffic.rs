@@ -17,13 +17,13 @@ use rand_xoshiro::{
 use crate::tournament::{FLOW_BITS, Tournament};
 
 /// Minimum packet size in bytes; sizes are uniform.
-pub const SMALLEST: u32 = 100;
+pub const MIN_BYTES: u32 = 100;
 /// Maximum packet size in bytes.
-pub const LARGEST: u32 = 1500;
+pub const MAX_BYTES: u32 = 1500;
 /// Load of the busiest resource.
 pub const LOAD: f64 = 0.95;
 
-const MEAN_BYTES: u32 = (SMALLEST + LARGEST) / 2;
+const MEAN_BYTES: u32 = (MIN_BYTES + MAX_BYTES) / 2;
 
 /// Service times of a packet on CPU and link.
 #[must_use]
@@ -102,8 +102,8 @@ impl Workload for Poisson {
         let next_at = at + gap(&mut self.random, self.mean_gap_nanos);
         self.next.replace_first(flow, next_at);
         let flow = FlowId(flow);
-        let sizes = u64::from(LARGEST - SMALLEST + 1);
-        let bytes = SMALLEST + (((self.random.next_u64() >> 32) * sizes) >> 32) as u32;
+        let sizes = u64::from(MAX_BYTES - MIN_BYTES + 1);
+        let bytes = MIN_BYTES + (((self.random.next_u64() >> 32) * sizes) >> 32) as u32;
         let [cpu, link] = cpu_and_link(flow, bytes);
         let demand = if self.resources.len() == 1 { Demand::of_one(link) } else { Demand::of_two(cpu, link) };
         *arrival = Arrival::new(Nanos(at), flow, bytes, demand);

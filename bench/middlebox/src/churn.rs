@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Maximum ratio of the median over the last tenth of the time to that over the second: pages come and go.
-const MOST_GROWTH: f64 = 1.05;
+const MAX_GROWTH: f64 = 1.05;
 /// Packets per round, each of a different flow.
 const FLOWS: u16 = 2_000;
 
@@ -79,7 +79,7 @@ fn churn(workers: usize, time: Duration, table: &mut Table) -> Result<(), Failed
         return Err("no program ever failed: that was not what this is to show".into());
     }
     let (early, late) = (median(early), median(late));
-    if late > MOST_GROWTH * early {
+    if late > MAX_GROWTH * early {
         return Err(format!("{of}: memory grew from {early:.1} MB to {late:.1} MB").into());
     }
     Ok(())

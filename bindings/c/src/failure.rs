@@ -66,10 +66,10 @@ pub(crate) fn answered(status: dvt_status) -> Answer {
 }
 
 /// The longest message, including its terminator; the list of all policies fits.
-const LONGEST: usize = 1024;
+const MAX_MESSAGE_BYTES: usize = 1024;
 
 thread_local! {
-    static LAST: Cell<[u8; LONGEST]> = const { Cell::new([0; LONGEST]) };
+    static LAST: Cell<[u8; MAX_MESSAGE_BYTES]> = const { Cell::new([0; MAX_MESSAGE_BYTES]) };
 }
 
 /// Converts a result to the status for C.
@@ -81,7 +81,7 @@ pub(crate) fn report(answer: Answer) -> dvt_status {
 #[cold]
 #[inline(never)]
 fn remember(text: &str) {
-    let mut last = [0; LONGEST];
+    let mut last = [0; MAX_MESSAGE_BYTES];
     write_text(text, &mut last);
     // A thread that is ending may no longer have a place for it.
     let _ = LAST.try_with(|place| place.set(last));

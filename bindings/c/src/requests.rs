@@ -17,7 +17,7 @@ use crate::{
 
 /// The default number of ids, and the maximum.
 const IDS: u32 = 1 << 20;
-const MOST_IDS: u32 = 1 << 26;
+const MAX_IDS: u32 = 1 << 26;
 
 /// A request scheduler.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ pub(crate) enum Became {
 impl Requests {
     pub(crate) fn new(policy: &str, setup: &dvt_request_setup) -> Result<Self, Failure> {
         let ids = if setup.ids == 0 { IDS } else { setup.ids };
-        if ids > MOST_IDS {
-            return Err(Failure::range(format!("there are at most {MOST_IDS} ids, not {ids}")));
+        if ids > MAX_IDS {
+            return Err(Failure::range(format!("there are at most {MAX_IDS} ids, not {ids}")));
         }
         let checks = Checks::new(setup.flags, 0)?;
         let spec: RequestSpec = policy.parse()?;

@@ -14,7 +14,7 @@ use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 use crate::{far::Far, run::raised};
 
 /// Maximum number of ids.
-const MOST_IDS: u32 = 1 << 26;
+const MAX_IDS: u32 = 1 << 26;
 
 /// What to do next: release a request, or read more of its response.
 #[pyclass(frozen, get_all, eq, module = "dovetail")]
@@ -69,8 +69,8 @@ impl RequestScheduler {
         overhead: Option<u64>,
         ids: u32,
     ) -> PyResult<Self> {
-        if !(1..=MOST_IDS).contains(&ids) {
-            return Err(raised(format!("ids: there are 1 to {MOST_IDS}, not {ids}")));
+        if !(1..=MAX_IDS).contains(&ids) {
+            return Err(raised(format!("ids: there are 1 to {MAX_IDS}, not {ids}")));
         }
         let usual = RequestSetup::for_bytes(rate_of(rate)?);
         let window = window.unwrap_or(usual.window);

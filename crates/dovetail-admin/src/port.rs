@@ -20,11 +20,11 @@ use tokio::{
 use crate::{Asked, Fault, Site, guard};
 
 /// Maximum number of open connections. Further ones are closed.
-const MOST_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// Maximum time for a request's header to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum lifetime of a connection: one whose client reads nothing would otherwise keep its slot.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_LIFETIME: Duration = Duration::from_secs(600);
 /// Time for the last answer after that.
 const LAST_ANSWER: Duration = Duration::from_secs(10);
 
@@ -46,7 +46,7 @@ impl<S: Site> Port<S> {
     pub fn welcome(&self, stream: TcpStream) {
         let seat = Rc::clone(&self.seats);
         // The count includes the port's own reference.
-        if Rc::strong_count(&seat) <= MOST_CONNECTIONS + 1 {
+        if Rc::strong_count(&seat) <= MAX_CONNECTIONS + 1 {
             let site = Rc::clone(&self.site);
             spawn_local(async move {
                 serve(site, stream).await;
@@ -77,7 +77,7 @@ async fn serve<S: Site>(site: Rc<S>, stream: TcpStream) {
     // How a connection ends is up to its client.
     select! {
         done = &mut connection => drop(done),
-        () = sleep(LONGEST) => {
+        () = sleep(MAX_LIFETIME) => {
             connection.as_mut().graceful_shutdown();
             drop(timeout(LAST_ANSWER, connection).await);
         }

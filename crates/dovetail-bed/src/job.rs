@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::{BedError, BedSpec, Via, load::MOST_BYTES, spec};
+use crate::{BedError, BedSpec, Via, load::MAX_BYTES, spec};
 
 /// Maximum number of pieces of a stream, and of bytes in each.
-pub(crate) const MOST_PIECES: u64 = 1 << 24;
-pub(crate) const MOST_PIECE_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_PIECES: u64 = 1 << 24;
+pub(crate) const MAX_PIECE_BYTES: u64 = 1 << 20;
 /// Maximum time between two pieces.
-pub(crate) const MOST_GAP: Duration = Duration::from_secs(10);
-const MOST_JOBS: usize = 2000;
+pub(crate) const MAX_GAP: Duration = Duration::from_secs(10);
+const MAX_JOBS: usize = 2000;
 const HOUR: Duration = Duration::from_secs(3600);
 /// Each reading of the queue runs `tc`, which takes milliseconds.
-const LEAST_LOOK: Duration = Duration::from_millis(20);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// One job of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,10 +119,10 @@ impl PlaySpec {
         if !self.rates.iter().all(|&(at, bps)| at < self.duration && spec::RATES_BPS.contains(&bps)) {
             return wrong("the downlink's rate changes before the duration is over, to 10 kbit/s to 10 Gbit/s");
         }
-        if self.queue_every.is_some_and(|every| every < LEAST_LOOK) {
+        if self.queue_every.is_some_and(|every| every < MIN_POLL_INTERVAL) {
             return wrong("the queue is read every 20 ms at most");
         }
-        if jobs.len() > MOST_JOBS {
+        if jobs.len() > MAX_JOBS {
             return wrong("there are 2,000 jobs at most");
         }
         for job in jobs {
@@ -139,11 +139,11 @@ impl PlaySpec {
                 return wrong("a job sends at least one request");
             }
             match job.what {
-                What::Get { bytes } | What::Post { bytes } if bytes > MOST_BYTES => {
+                What::Get { bytes } | What::Post { bytes } if bytes > MAX_BYTES => {
                     return wrong("a body has 64 MiB at most");
                 }
                 What::Stream { pieces, piece_bytes, gap }
-                    if pieces > MOST_PIECES || !(1..=MOST_PIECE_BYTES).contains(&piece_bytes) || gap > MOST_GAP =>
+                    if pieces > MAX_PIECES || !(1..=MAX_PIECE_BYTES).contains(&piece_bytes) || gap > MAX_GAP =>
                 {
                     return wrong("a stream has 2²⁴ pieces at most, of 1 byte to 1 MiB and at most 10 s apart");
                 }
@@ -199,17 +199,17 @@ mod tests {
             Job { server: 12, ..job() },
             Job { at: s(30), ..job() },
             Job { repeat: Repeat::Times(0), ..job() },
-            Job { what: What::Get { bytes: MOST_BYTES + 1 }, ..job() },
+            Job { what: What::Get { bytes: MAX_BYTES + 1 }, ..job() },
             Job { what: What::Post { bytes: u64::MAX }, ..job() },
             stream(u64::MAX, 1, s(0)),
             stream(1, 0, s(0)),
-            stream(1, MOST_PIECE_BYTES + 1, s(0)),
+            stream(1, MAX_PIECE_BYTES + 1, s(0)),
             stream(1, 1, Duration::MAX),
         ];
         for job in wrong {
             assert!(good.validate(&[job], &bed).is_err(), "{job:?}");
         }
-        assert!(good.validate(&vec![job(); MOST_JOBS + 1], &bed).is_err());
+        assert!(good.validate(&vec![job(); MAX_JOBS + 1], &bed).is_err());
         for play in [
             PlaySpec { warm_up: s(30), ..good.clone() },
             PlaySpec { drain: Duration::MAX, ..good.clone() },

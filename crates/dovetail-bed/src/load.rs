@@ -119,12 +119,12 @@ impl LoadSpec {
         match self.sizes {
             Sizes::Lognormal { location, scale, most_bytes } => {
                 // Redrawing must end soon: at least half of all draws fit.
-                let fits = location.is_finite() && scale.is_finite() && scale > 0.0 && most_bytes <= MOST_BYTES;
+                let fits = location.is_finite() && scale.is_finite() && scale > 0.0 && most_bytes <= MAX_BYTES;
                 if !fits || location > (most_bytes as f64).ln() {
                     return wrong("the median size is within the largest, which is 64 MiB at most");
                 }
             }
-            Sizes::Fixed(bytes) if bytes > MOST_BYTES => return wrong("a response has 64 MiB at most"),
+            Sizes::Fixed(bytes) if bytes > MAX_BYTES => return wrong("a response has 64 MiB at most"),
             Sizes::Fixed(_) => {}
         }
         if self.classes.iter().any(|&class| class >= classes) {
@@ -144,7 +144,7 @@ impl LoadSpec {
 }
 
 /// The largest response that a server of the testbed sends.
-pub(crate) const MOST_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]
 mod tests {

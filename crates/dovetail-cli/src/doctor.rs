@@ -15,7 +15,7 @@ use crate::{args::DoctorArgs, bars::Bars, failure::Failure};
 /// Minimum and maximum time for filling a direction.
 const TIMES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
 /// Smaller transfers end before a window has grown.
-const LEAST_BYTES: u64 = 100_000;
+const MIN_TRANSFER_BYTES: u64 = 100_000;
 
 pub(crate) fn run(args: &DoctorArgs, bars: &Bars, out: &mut dyn Write) -> Result<(), Failure> {
     let plan = plan(args)?;
@@ -78,7 +78,7 @@ fn plan(args: &DoctorArgs) -> Result<Plan, Failure> {
     if time < TIMES.0 || time > TIMES.1 {
         return Err(Failure::misuse("--time: give 2s to 5min"));
     }
-    if args.bytes < LEAST_BYTES {
+    if args.bytes < MIN_TRANSFER_BYTES {
         return Err(Failure::misuse("--bytes: give 100kB or more"));
     }
     let bounds = Bounds { time, bytes: args.bytes, ..Bounds::default() };

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Number of packets from which a second thread is worth its cost.
-const LEAST_AHEAD: u64 = 50_000;
+const MIN_PACKETS_AHEAD: u64 = 50_000;
 
 /// Parameters common to all runs.
 pub struct Plan<'a> {
@@ -218,7 +218,7 @@ impl<'a> Plan<'a> {
             Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
         let jobs: Vec<_> = jobs.iter().enumerate().collect();
         // If there is a second core for each run, it draws the packets.
-        let is_long = self.input.packets_hint().is_none_or(|packets| packets >= LEAST_AHEAD);
+        let is_long = self.input.packets_hint().is_none_or(|packets| packets >= MIN_PACKETS_AHEAD);
         let ahead = is_long && self.jobs >= 2 * jobs.len();
         side_by_side_on(self.jobs, &jobs, |&(at, job)| {
             let bar = bars.begin(&job.0);

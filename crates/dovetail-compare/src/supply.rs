@@ -14,10 +14,10 @@ use std::{
 use crate::{digest::Digest, error::Error, provenance::InputFile};
 
 /// Most bytes kept of a pipe.
-const MOST_OF_A_PIPE: u64 = 4 << 30;
+const MAX_PIPE_BYTES: u64 = 4 << 30;
 
 /// Longest text that is read as a whole, in bytes. Parsed, a byte of TOML can take 80 of memory.
-const LONGEST_TEXT: u64 = 24 << 20;
+const MAX_TEXT_BYTES: u64 = 24 << 20;
 
 /// A file or pipe that can be read repeatedly; clones share a pipe's bytes.
 #[derive(Debug, Clone)]
@@ -82,10 +82,10 @@ impl Supply {
 /// [`Error::File`] if it cannot be read, is not text, or is longer than 24 MiB.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
-    let read = open(path).and_then(|file| file.take(LONGEST_TEXT + 1).read_to_string(&mut text));
+    let read = open(path).and_then(|file| file.take(MAX_TEXT_BYTES + 1).read_to_string(&mut text));
     match read {
-        Ok(bytes) if bytes as u64 > LONGEST_TEXT => {
-            Err(Error::file("read", path, io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))))
+        Ok(bytes) if bytes as u64 > MAX_TEXT_BYTES => {
+            Err(Error::file("read", path, io::Error::other(format!("it is longer than {} MiB", MAX_TEXT_BYTES >> 20))))
         }
         Ok(_) => Ok(text),
         Err(error) => Err(Error::file("read", path, error)),
@@ -139,7 +139,7 @@ struct State {
 impl Pipe {
     fn keep(source: File) -> io::Result<Self> {
         let state = State { source: Some(source), kept: tempfile::tempfile()?, length: 0 };
-        Ok(Self { state: Mutex::new(state), most: MOST_OF_A_PIPE })
+        Ok(Self { state: Mutex::new(state), most: MAX_PIPE_BYTES })
     }
 
     /// Reads bytes starting at `at`, which must be kept already or come next.

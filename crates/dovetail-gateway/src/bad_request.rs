@@ -16,12 +16,12 @@ pub(crate) enum Unreadable {
 }
 
 /// Maximum length of hyper's own answers.
-const MOST: usize = 256;
+const MAX_BYTES: usize = 256;
 
 impl Unreadable {
     /// Recognises an answer of hyper's own.
     pub(crate) fn said_in(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() > MOST || !bytes.starts_with(b"HTTP/1.") {
+        if bytes.len() > MAX_BYTES || !bytes.starts_with(b"HTTP/1.") {
             return None;
         }
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix("\r\n\r\n")?;

@@ -2,8 +2,8 @@
 //!
 //! On a narrow link a packet or two arrive at a time. Passing on each piece at once costs a write and the client's
 //! acknowledgement, and gains nothing in the middle of a download. So once [`FROM_BYTES`] of a response of known length have
-//! been passed on, its pieces are batched: until there are [`MOST_BYTES`] or [`MOST_PIECES`], the first has waited for
-//! [`MOST_TIME`], or the response ends. A response of unknown length may be a stream of events and is never batched. Reading
+//! been passed on, its pieces are batched: until there are [`MAX_BYTES`] or [`MAX_PIECES`], the first has waited for
+//! [`MAX_DELAY`], or the response ends. A response of unknown length may be a stream of events and is never batched. Reading
 //! continues meanwhile, so neither windows nor servers are affected.
 
 use std::{
@@ -20,11 +20,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Passed on without batching: a browser starts rendering with what fits a first window of ten segments (RFC 6928).
 pub(crate) const FROM_BYTES: u64 = 16 * 1024;
 /// The maximum length of a read.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 /// hyper writes this many at once.
-const MOST_PIECES: usize = 16;
+const MAX_PIECES: usize = 16;
 /// Too short for users to notice in the middle of a transfer.
-const MOST_TIME: Duration = Duration::from_millis(100);
+const MAX_DELAY: Duration = Duration::from_millis(100);
 
 /// Batched pieces of one response.
 #[derive(Debug)]
@@ -55,12 +55,12 @@ impl<D: Buf> Batch<D> {
     pub(crate) fn add(&mut self, piece: Frame<D>, may_wait: bool) {
         self.bytes += length(&piece);
         self.pieces.push_back(piece);
-        let is_much = self.bytes >= MOST_BYTES || self.pieces.len() >= MOST_PIECES;
+        let is_much = self.bytes >= MAX_BYTES || self.pieces.len() >= MAX_PIECES;
         if !may_wait || is_much {
             self.go_on();
         } else {
             let now = Instant::now();
-            self.goes_on = now >= *self.until.get_or_insert(now + MOST_TIME);
+            self.goes_on = now >= *self.until.get_or_insert(now + MAX_DELAY);
         }
     }
 
@@ -129,12 +129,12 @@ mod tests {
             assert_eq!(passed_on(&mut gathered), [3_000, 3_000, 3_000, 3_000, 3_000, 1_384]);
             assert!(gathered.is_empty() && gathered.bytes() == 0);
         }
-        for _ in 1..MOST_PIECES {
+        for _ in 1..MAX_PIECES {
             gathered.add(piece(1), true);
             assert!(passed_on(&mut gathered).is_empty());
         }
         gathered.add(piece(1), true);
-        assert_eq!(passed_on(&mut gathered), [1; MOST_PIECES]);
+        assert_eq!(passed_on(&mut gathered), [1; MAX_PIECES]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -156,23 +156,23 @@ mod tests {
             // Some are released before their timer fires.
             if round % 2 == 1 {
                 gathered.add(piece(1), true);
-                tokio::time::sleep(MOST_TIME / 2).await;
+                tokio::time::sleep(MAX_DELAY / 2).await;
                 gathered.add(piece(1), false);
                 assert_eq!(passed_on(&mut gathered), [1, 1]);
             }
             let begun = Instant::now();
             gathered.add(piece(1), true);
-            tokio::time::sleep(MOST_TIME / 2).await;
+            tokio::time::sleep(MAX_DELAY / 2).await;
             gathered.add(piece(1), true);
             poll_fn(|cx| gathered.poll_due(cx)).await;
             let waited = begun.elapsed();
-            assert!((MOST_TIME..MOST_TIME + Duration::from_millis(2)).contains(&waited), "{waited:?}");
+            assert!((MAX_DELAY..MAX_DELAY + Duration::from_millis(2)).contains(&waited), "{waited:?}");
             gathered.go_on();
             assert_eq!(passed_on(&mut gathered), [1, 1]);
         }
         // If more arrives, no timer is needed.
         gathered.add(piece(1), true);
-        tokio::time::sleep(MOST_TIME).await;
+        tokio::time::sleep(MAX_DELAY).await;
         gathered.add(piece(1), true);
         assert_eq!(passed_on(&mut gathered), [1, 1]);
     }

@@ -6,7 +6,7 @@ use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake, parse_tls_extens
 use tokio::{net::TcpStream, time::sleep};
 
 /// Maximum length of a greeting that is parsed: that of a TLS record (RFC 8446, section 5.1).
-const MOST_GREETING: usize = 16 * 1024 + 5;
+const MAX_CLIENT_HELLO_BYTES: usize = 16 * 1024 + 5;
 
 /// The protocol that a client speaks.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,11 +29,11 @@ pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
             Some(22) => bytes.get(3..5).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])) + 5),
             Some(_) => return Ok(Greeting::Other),
         };
-        if there >= 5 && there >= whole.min(MOST_GREETING) {
+        if there >= 5 && there >= whole.min(MAX_CLIENT_HELLO_BYTES) {
             return Ok(Greeting::Tls(server_name(&bytes[..there])));
         }
         if there == bytes.len() {
-            bytes.resize(MOST_GREETING, 0);
+            bytes.resize(MAX_CLIENT_HELLO_BYTES, 0);
         } else {
             // Peeking again at once would return the same.
             sleep(Duration::from_millis(10)).await;

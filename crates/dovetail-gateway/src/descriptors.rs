@@ -13,7 +13,7 @@ use crate::{config::Limits, error::GatewayError};
 /// Half of it is for refusing clients for lack of space, half for everything unrelated to clients.
 const RESERVE: u64 = 128;
 /// With fewer connections than this a gateway is not useful.
-const LEAST_CONNECTIONS: u64 = 8;
+const MIN_CONNECTIONS: u64 = 8;
 
 /// The descriptors available for connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Descriptors {
 
     /// For a limit of this many open files.
     pub(crate) fn of(limit: u64) -> Result<Self, GatewayError> {
-        if limit < RESERVE + 2 * LEAST_CONNECTIONS {
+        if limit < RESERVE + 2 * MIN_CONNECTIONS {
             return Err(GatewayError::Descriptors(limit));
         }
         Ok(Self { limit })

@@ -20,7 +20,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::{client::Activity, headers};
 
 /// How long to wait for a server to request the body.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether a request's body is sent to the server. Shared with hyper, which requires it to be `Send`.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl BodyWait {
             OVER => Poll::Ready(Turn::Over),
             _ => {
                 // Starts when the body could first be sent.
-                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LONGEST)));
+                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + MAX_WAIT)));
                 timer.as_mut().poll(cx).map(|()| {
                     self.go.go();
                     Turn::Goes

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// Maximum number of lines queued for the disk.
-const MOST_WAITING: usize = 8_192;
+const MAX_QUEUED: usize = 8_192;
 
 /// The writer's handle.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Log {
     /// Opens the file and starts the thread that writes it.
     fn open(config: &Config) -> io::Result<Self> {
         let file = append_to(&config.path, true)?;
-        let (lines, waiting) = sync_channel(MOST_WAITING);
+        let (lines, waiting) = sync_channel(MAX_QUEUED);
         let lost = Arc::new(AtomicU64::new(0));
         let (path, counter) = (config.path.clone(), Arc::clone(&lost));
         thread::Builder::new().name("access-log".into()).spawn(move || write_all(file, &path, &waiting, &counter))?;

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::{refusal::Refusal, upstream::alternating};
 
 /// Maximum number of a name's addresses that are tried.
-pub(crate) const MOST_ADDRESSES: usize = 4;
+pub(crate) const MAX_ADDRESSES: usize = 4;
 
 /// Queries name servers and caches their answers for as long as they permit.
 pub(crate) struct Names {

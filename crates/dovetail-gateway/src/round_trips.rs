@@ -22,7 +22,7 @@ const SAMPLE: Duration = Duration::from_millis(50);
 /// How long a server's minimum round-trip time is remembered (RFC 6817, section 4.2).
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// Maximum number of servers that are remembered.
-const MOST_SERVERS: usize = 1_024;
+const MAX_SERVERS: usize = 1_024;
 
 /// Minimum round-trip times by server.
 #[derive(Debug, Default)]
@@ -77,9 +77,9 @@ impl RoundTrips {
         }
         let now = Instant::now();
         let mut servers = self.least.borrow_mut();
-        if servers.len() >= MOST_SERVERS && !servers.contains_key(&server) {
+        if servers.len() >= MAX_SERVERS && !servers.contains_key(&server) {
             servers.retain(|_, least| now - least.since < REMEMBERED);
-            if servers.len() >= MOST_SERVERS {
+            if servers.len() >= MAX_SERVERS {
                 return;
             }
         }
@@ -138,6 +138,6 @@ mod tests {
         for server in 0..5_000_u32 {
             trips.note(IpAddr::from(server.to_be_bytes()), Duration::from_millis(1));
         }
-        assert_eq!(trips.least.borrow().len(), MOST_SERVERS);
+        assert_eq!(trips.least.borrow().len(), MAX_SERVERS);
     }
 }

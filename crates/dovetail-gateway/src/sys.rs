@@ -122,14 +122,14 @@ pub(crate) fn readable(socket: socket2::Socket) -> io::Result<AsyncFd<socket2::S
 
 /// The first descriptor passed by a service manager, and how many are examined at most (sd_listen_fds(3)).
 const FIRST_PASSED: RawFd = 3;
-const MOST_PASSED: RawFd = 64;
+const MAX_PASSED_FDS: RawFd = 64;
 
 /// TCP listening sockets that a service manager passed to this process. Later calls return none.
 pub(crate) fn passed_listeners() -> Vec<TcpListener> {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
     let is_ours = number("LISTEN_PID") == Some(std::process::id());
-    let count = number("LISTEN_FDS").and_then(|count| RawFd::try_from(count).ok()).unwrap_or(0).min(MOST_PASSED);
+    let count = number("LISTEN_FDS").and_then(|count| RawFd::try_from(count).ok()).unwrap_or(0).min(MAX_PASSED_FDS);
     if !is_ours || IS_DONE.swap(true, Ordering::Relaxed) {
         return Vec::new();
     }

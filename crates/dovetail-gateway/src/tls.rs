@@ -30,7 +30,7 @@ use tracing::warn;
 use crate::{client::Connection, config::ProxyTls, error::GatewayError};
 
 /// Maximum length of a certificate chain or a key.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// A certificate that ends within this time should have been renewed: Let's Encrypt's are after 60 of their 90 days.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
@@ -144,9 +144,9 @@ fn read(path: &Path, is_secret: bool) -> Result<Vec<u8>, String> {
         return Err("it is accessible to every user of this machine: chmod 600 it".into());
     }
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("it is longer than {MOST_BYTES} bytes"));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("it is longer than {MAX_BYTES} bytes"));
     }
     Ok(bytes)
 }

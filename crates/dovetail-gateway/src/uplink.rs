@@ -26,7 +26,7 @@ use crate::{place::Place, who::Who};
 /// An acknowledgement's frame.
 const ACK_BYTES: f64 = 66.0;
 /// Anything shorter is not an upload: a request's header, a keystroke, acknowledgements within TLS.
-const LEAST: usize = 256;
+const MIN_BYTES: usize = 256;
 
 /// The uplink.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Uplink {
         uploaded: &Rc<Cell<u64>>,
         bytes: Option<usize>,
     ) -> Lane {
-        let is_upload = bytes.is_none_or(|bytes| bytes >= LEAST);
+        let is_upload = bytes.is_none_or(|bytes| bytes >= MIN_BYTES);
         Lane { uplink: Rc::clone(self), who: who.clone(), class, uploaded: Rc::clone(uploaded), is_upload, place: None }
     }
 

@@ -18,7 +18,7 @@ use dovetail_gateway::{
     config::{Config, Forwarded, LogFormat, Probe},
 };
 use proptest::{prelude::*, strategy::ValueTree};
-use written::{LEAST, with};
+use written::{MINIMAL, with};
 
 /// A directory that is removed after its test.
 struct Folder(PathBuf);
@@ -53,7 +53,7 @@ fn ip(text: &str) -> IpAddr {
 
 #[test]
 fn the_least_that_a_file_says_has_defaults_that_work() {
-    let config = read(LEAST);
+    let config = read(MINIMAL);
     assert_eq!(config.proxy.listen, ["127.0.0.1:3128".parse().unwrap()]);
     assert!(config.proxy.redirect.is_empty() && config.proxy.tproxy.is_empty() && config.proxy.nameservers.is_empty());
     assert!(config.proxy.name.starts_with("dovetail-"), "{}", config.proxy.name);
@@ -85,7 +85,7 @@ fn the_least_that_a_file_says_has_defaults_that_work() {
 #[test]
 fn the_proxy_listens_where_it_is_told_and_says_what_it_is_told() {
     let config = read(&format!(
-        "{LEAST}[proxy]\nlisten = [\"10.0.0.1:3128\", \"[2001:db8::1]:3128\"]\nredirect = \"0.0.0.0:3129\"\n\
+        "{MINIMAL}[proxy]\nlisten = [\"10.0.0.1:3128\", \"[2001:db8::1]:3128\"]\nredirect = \"0.0.0.0:3129\"\n\
          tproxy = [\"[::]:3130\"]\nname = \"gate-1.example\"\nforwarded = \"address\"\n\
          nameservers = [\"10.0.0.53\", \"10.0.0.54:5353\", \"2001:db8::53\", \"[2001:db8::54]:54\"]\n"
     ));
@@ -96,14 +96,14 @@ fn the_proxy_listens_where_it_is_told_and_says_what_it_is_told() {
     assert_eq!(shown(&proxy.nameservers), ["10.0.0.53:53", "10.0.0.54:5353", "[2001:db8::53]:53", "[2001:db8::54]:54"]);
     assert_eq!((&*proxy.name, proxy.forwarded), ("gate-1.example", Forwarded::Address));
     let only = read(&format!(
-        "{LEAST}[proxy]\nlisten = []\nredirect = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nforwarded = \"unknown\""
+        "{MINIMAL}[proxy]\nlisten = []\nredirect = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nforwarded = \"unknown\""
     ));
     assert_eq!((only.proxy.listen.len(), only.proxy.redirect.len(), only.proxy.forwarded), (0, 2, Forwarded::Unknown));
 }
 
 #[test]
 fn rates_times_and_shares_are_read() {
-    let rate = |rate: &str| read(&LEAST.replace("2Mbps", rate)).downlink.rate.bps();
+    let rate = |rate: &str| read(&MINIMAL.replace("2Mbps", rate)).downlink.rate.bps();
     for (text, bps) in [("2000000bps", 2e6), ("9.6 kbit/s", 9600.0), ("1Tbps", 1e12), ("1kbps", 1e3)] {
         assert_eq!(rate(text), bps);
     }
@@ -297,7 +297,7 @@ fn a_file_is_read_up_to_a_mebibyte() {
         let error = Config::read(&path).unwrap_err().to_string();
         error.strip_prefix(&path.display().to_string()).unwrap().to_owned()
     };
-    let long = format!("{LEAST}#{}", "x".repeat((1 << 20) - LEAST.len()));
+    let long = format!("{MINIMAL}#{}", "x".repeat((1 << 20) - MINIMAL.len()));
     assert_eq!(refused(long.as_bytes()), ": it is longer than 1 MiB: this is another file");
     assert!(Config::parse(&long).unwrap_err().to_string().contains("longer than 1 MiB"));
     fs::write(&path, &long[..1 << 20]).unwrap();
@@ -309,7 +309,7 @@ fn a_file_is_read_up_to_a_mebibyte() {
 
 #[test]
 fn the_uplink_is_paced_where_its_rate_is_written() {
-    assert!(read(LEAST).uplink.is_none());
+    assert!(read(MINIMAL).uplink.is_none());
     assert!(read(&with("", "", "[uplink]")).uplink.is_none());
     let uplink = read(&with("payload = 0.5", "", "[uplink]\nrate = \"512kbps\"")).uplink.unwrap();
     assert_eq!((uplink.rate.bps(), uplink.goodput_bytes_per_s()), (512e3, 32e3));
@@ -336,7 +336,7 @@ fn a_reload_changes_the_uplinks_rate_and_not_whether_it_is_paced() {
 
 #[test]
 fn a_reload_says_what_it_cannot_change() {
-    let old = read(&format!("{LEAST}[proxy]\nlisten = [\"10.0.0.1:1\", \"10.0.0.1:2\"]\n[admin]\n"));
+    let old = read(&format!("{MINIMAL}[proxy]\nlisten = [\"10.0.0.1:1\", \"10.0.0.1:2\"]\n[admin]\n"));
     let same = read(&with(
         "policy = \"grants\"",
         "ports = [80]",
@@ -461,7 +461,7 @@ fn a_class_keeps_its_number_across_reloads() {
     };
     let config = |classes: &[(&str, u32)]| {
         let classes: String = classes.iter().map(|&(name, weight)| class(name, weight)).collect();
-        read(&format!("{LEAST}{classes}"))
+        read(&format!("{MINIMAL}{classes}"))
     };
     let names = |config: &Config| config.classes.iter().map(|class| class.name.to_string()).collect::<Vec<_>>();
     let old = config(&[("a", 1), ("b", 2)]);

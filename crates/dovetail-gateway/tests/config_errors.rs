@@ -5,7 +5,7 @@
 mod written;
 
 use dovetail_gateway::config::Config;
-use written::{LEAST, with};
+use written::{MINIMAL, with};
 
 fn said(text: &str) -> String {
     match Config::parse(text) {
@@ -16,7 +16,7 @@ fn said(text: &str) -> String {
 
 /// Keys of a separate section, from line 5 on.
 fn section(name: &str, keys: &str) -> String {
-    format!("{LEAST}[{name}]\n{keys}\n")
+    format!("{MINIMAL}[{name}]\n{keys}\n")
 }
 
 /// Each text is refused with these words, which follow "configuration".
@@ -54,9 +54,9 @@ fn what_has_to_be_said() {
 fn what_is_no_toml_and_keys_that_there_are_not() {
     refused(&[
         ("[downlink\n".into(), ", line 1: unclosed table, expected `]`"),
-        (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
+        (format!("{MINIMAL}clients = []"), ", line 5: duplicate key"),
         (
-            format!("{LEAST}[cache]\nsize = 1"),
+            format!("{MINIMAL}[cache]\nsize = 1"),
             ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, group, class, parent, quota, limits, timeouts, admin, log, pages, pac, store",
         ),
         (
@@ -69,13 +69,13 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         ),
         (section("limits", "a = 1\n[class]\nname = \"a\""), ", line 7: class: write [[class]], with two brackets"),
         ("proxy = 3".into(), ", line 1: proxy: 3 is not a table of keys"),
-        (format!("class = [1]\n{LEAST}"), ", line 1: class: 1 is not a table of keys"),
+        (format!("class = [1]\n{MINIMAL}"), ", line 1: class: 1 is not a table of keys"),
     ]);
 }
 
 #[test]
 fn a_misspelt_key_is_unknown_and_not_missing() {
-    let misspelt = |of: &str, with: &str| LEAST.replace(of, with);
+    let misspelt = |of: &str, with: &str| MINIMAL.replace(of, with);
     refused(&[
         (
             misspelt("rate", "rat"),
@@ -199,24 +199,27 @@ fn the_downlink() {
     let key = |key: &str| with(key, "", "");
     refused(&[
         (
-            LEAST.replace("\"2Mbps\"", "2000000"),
+            MINIMAL.replace("\"2Mbps\"", "2000000"),
             r#", line 2: downlink.rate: this is not a rate such as "2Mbps"; it goes in quotes"#,
         ),
         (
-            LEAST.replace("2Mbps", "2MB"),
+            MINIMAL.replace("2Mbps", "2MB"),
             r#", line 2: downlink.rate: "2MB": unknown unit: use one of bps kbps Mbps Gbps Tbps, or bit/s likewise; write a rate such as "2Mbps""#,
         ),
         (
-            LEAST.replace("2Mbps", "fast"),
+            MINIMAL.replace("2Mbps", "fast"),
             r#", line 2: downlink.rate: "fast": not a number with a unit; write a rate such as "2Mbps""#,
         ),
         (
-            LEAST.replace("2Mbps", "0Mbps"),
+            MINIMAL.replace("2Mbps", "0Mbps"),
             r#", line 2: downlink.rate: "0Mbps": out of range; write a rate such as "2Mbps""#,
         ),
-        (LEAST.replace("2Mbps", "999bps"), r#", line 2: downlink.rate: "999bps" is out of range: from 1kbps to 1Tbps"#),
         (
-            LEAST.replace("2Mbps", "1.1Tbps"),
+            MINIMAL.replace("2Mbps", "999bps"),
+            r#", line 2: downlink.rate: "999bps" is out of range: from 1kbps to 1Tbps"#,
+        ),
+        (
+            MINIMAL.replace("2Mbps", "1.1Tbps"),
             r#", line 2: downlink.rate: "1.1Tbps" is out of range: from 1kbps to 1Tbps"#,
         ),
         (key("payload = 0"), ", line 3: downlink.payload: 0 is not a share over 0 and up to 1, such as 0.956"),
@@ -271,7 +274,7 @@ fn probes() {
 
 #[test]
 fn classes() {
-    let classes = |text: &str| format!("{LEAST}{text}");
+    let classes = |text: &str| format!("{MINIMAL}{text}");
     let many: String = (0..64).map(|n| format!("[[class]]\nname = \"c{n}\"\nclients = \"10.{n}.0.0/16\"\n")).collect();
     refused(&[
         (

@@ -7,9 +7,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Minimum size of allocations with huge pages, in bytes: they contain at least one of 2 MiB, wherever they begin.
-pub const LEAST_BYTES: usize = 4 << 20;
+pub const MIN_BYTES: usize = 4 << 20;
 
-/// [`System`], with huge pages for allocations of [`LEAST_BYTES`] or more. Costs one extra system call for each of them.
+/// [`System`], with huge pages for allocations of [`MIN_BYTES`] or more. Costs one extra system call for each of them.
 /// Growing copies the allocation, and both copies exist meanwhile.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        if bytes < LEAST_BYTES || bytes <= layout.size() {
+        if bytes < MIN_BYTES || bytes <= layout.size() {
             // SAFETY: as the caller promises.
             return unsafe { System.realloc(place, layout, bytes) };
         }
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for HugePages {
 
 /// Returns `place`, after advising the kernel that its pages may be huge if it is large.
 fn advised(place: *mut u8, bytes: usize) -> *mut u8 {
-    if bytes >= LEAST_BYTES && !place.is_null() {
+    if bytes >= MIN_BYTES && !place.is_null() {
         advise(place, bytes);
     }
     place

@@ -22,4 +22,4 @@
 
 mod allocator;
 
-pub use allocator::{HugePages, LEAST_BYTES};
+pub use allocator::{HugePages, MIN_BYTES};

@@ -5,7 +5,7 @@
 
 use std::{fs, hint::black_box};
 
-use dovetail_hugepages::{HugePages, LEAST_BYTES};
+use dovetail_hugepages::{HugePages, MIN_BYTES};
 use proptest::prelude::*;
 
 #[global_allocator]
@@ -35,20 +35,20 @@ fn large_tables_have_huge_pages() {
     if !has_huge_pages() {
         return dovetail_skip::skipped("the kernel has no huge pages");
     }
-    let zeroed = vec![0_u8; 2 * LEAST_BYTES];
-    let filled = vec![7_u8; LEAST_BYTES];
+    let zeroed = vec![0_u8; 2 * MIN_BYTES];
+    let filled = vec![7_u8; MIN_BYTES];
     let mut grown = vec![1_u8; 1000];
-    grown.resize(LEAST_BYTES + 1000, 2);
+    grown.resize(MIN_BYTES + 1000, 2);
     for table in [&zeroed, &filled, &grown] {
         assert!(may_be_huge(&table[table.len() / 2]), "{} bytes", table.len());
     }
-    let small = vec![0_u8; LEAST_BYTES / 2];
+    let small = vec![0_u8; MIN_BYTES / 2];
     assert!(!may_be_huge(&small[small.len() / 2]));
 }
 
 proptest! {
     #[test]
-    fn tables_that_grow_and_shrink_keep_what_they_hold(sizes in prop::collection::vec(0..4 * LEAST_BYTES, 1..8)) {
+    fn tables_that_grow_and_shrink_keep_what_they_hold(sizes in prop::collection::vec(0..4 * MIN_BYTES, 1..8)) {
         let mut table: Vec<u8> = Vec::new();
         for (round, &size) in sizes.iter().enumerate() {
             let kept = size.min(table.len());

@@ -8,7 +8,7 @@ use alloc::{boxed::Box, collections::BTreeMap};
 use crate::segment::Blocks;
 
 /// Number of ranges remembered, the latest first.
-const RECENT: usize = Blocks::MOST;
+const RECENT: usize = Blocks::MAX_BLOCKS;
 
 /// The ranges behind a hole. Most connections never have any.
 #[derive(Debug, Clone, Default)]

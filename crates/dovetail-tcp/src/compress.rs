@@ -9,14 +9,14 @@
 use dovetail_sched::Nanos;
 
 /// The longest delay, and the slack within which several timers expire together (`tcp_comp_sack_slack_ns`).
-const LONGEST_NS: u32 = 1_000_000;
+const MAX_DELAY_NS: u32 = 1_000_000;
 const SLACK: Nanos = Nanos::from_micros(100);
 /// The delay is a round trip divided by this.
 const PART: u64 = 20;
 /// Acknowledgements sent at once for each hole (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u8 = 3;
 /// Most acknowledgements merged into one (`tcp_comp_sack_nr`).
-const MOST: u8 = 44;
+const MAX_MERGED: u8 = 44;
 
 /// Delayed acknowledgements.
 #[derive(Debug, Clone)]
@@ -33,19 +33,19 @@ pub(crate) struct Compress {
 
 impl Compress {
     pub(crate) const fn new(is_on: bool) -> Self {
-        Self { is_on, wait_ns: LONGEST_NS, nxt: 0, at_once: 0, waiting: 0, due: Nanos::MAX }
+        Self { is_on, wait_ns: MAX_DELAY_NS, nxt: 0, at_once: 0, waiting: 0, due: Nanos::MAX }
     }
 
     /// Sets the delay from the round-trip time.
     pub(crate) fn waits_for(&mut self, round_trip: Option<Nanos>) {
         let part = round_trip.and_then(|round_trip| u32::try_from(round_trip.0 / PART).ok());
-        self.wait_ns = LONGEST_NS.min(part.unwrap_or(LONGEST_NS));
+        self.wait_ns = MAX_DELAY_NS.min(part.unwrap_or(MAX_DELAY_NS));
     }
 
     /// A segment arrived while there is a hole at `nxt`. True if it is acknowledged at once; else its acknowledgement is
     /// delayed.
     pub(crate) fn leaves_at_once(&mut self, nxt: u64, now: Nanos) -> bool {
-        if !self.is_on || self.waiting >= MOST {
+        if !self.is_on || self.waiting >= MAX_MERGED {
             return true;
         }
         if self.nxt != nxt {

@@ -7,7 +7,7 @@
 use dovetail_sched::Nanos;
 
 use crate::{
-    rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
+    rtt::{INITIAL_TIMEOUT, MAX_TIMEOUT},
     segment::Options,
     ticks::Timers,
 };
@@ -89,7 +89,7 @@ impl Handshake {
         }
         self.due_at = timers.run_at(now + self.timeout, now);
         if !opens || self.times > LINEAR {
-            self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
+            self.timeout = (self.timeout + self.timeout).min(MAX_TIMEOUT);
         }
     }
 

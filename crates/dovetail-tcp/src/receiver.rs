@@ -42,7 +42,7 @@ enum Due {
 
 /// Blocks of an acknowledgement that is sent early.
 #[derive(Debug, Clone, Copy)]
-struct Early([Option<(u64, u64)>; Blocks::MOST]);
+struct Early([Option<(u64, u64)>; Blocks::MAX_BLOCKS]);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Receiver {
@@ -235,7 +235,7 @@ impl Receiver {
         let is_early = self.compress.waits() && self.apart.place_of(start, end) >= FEW_BLOCKS;
         if is_early {
             // The delayed ranges would no longer fit into later acknowledgements.
-            let mut early = Early([None; Blocks::MOST]);
+            let mut early = Early([None; Blocks::MAX_BLOCKS]);
             let told = self.duplicate.take().into_iter().chain(self.apart.latest());
             early.0.iter_mut().zip(told).for_each(|(place, range)| *place = Some(range));
             self.early = Some(Box::new(early));

@@ -12,9 +12,9 @@ pub(crate) const INITIAL_TIMEOUT: Nanos = Nanos::from_secs(1);
 /// After a SYN was retransmitted (RFC 6298, section 5.7).
 pub(crate) const FALLBACK_TIMEOUT: Nanos = Nanos::from_secs(3);
 /// `TCP_RTO_MAX`; RFC 6298, section 2.5, requires at least 60 s.
-pub(crate) const LONGEST_TIMEOUT: Nanos = Nanos::from_secs(120);
+pub(crate) const MAX_TIMEOUT: Nanos = Nanos::from_secs(120);
 /// How long the least round trip is valid (`tcp_min_rtt_wlen`).
-const LEAST_KEPT: Nanos = Nanos::from_secs(300);
+const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(300);
 
 /// Round-trip times of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ impl Rtt {
     pub(crate) fn bound(&mut self, took: Nanos, now: Nanos) {
         let took = took.max(Nanos(1));
         let (least, at) = self.least;
-        if took <= least || now - at > LEAST_KEPT {
+        if took <= least || now - at > MIN_RTT_WINDOW {
             self.least = (took, now);
         }
     }
@@ -104,7 +104,7 @@ impl Rtt {
         if let Some(smoothed) = self.smoothed() {
             let timeout = smoothed + Nanos(self.variance4);
             let timeout = if self.floors_variance { timeout } else { timeout.max(self.floor) };
-            self.timeout = timeout.min(LONGEST_TIMEOUT);
+            self.timeout = timeout.min(MAX_TIMEOUT);
         }
     }
 
@@ -115,7 +115,7 @@ impl Rtt {
 
     /// Doubles the timeout (RFC 6298, section 5.5).
     pub(crate) fn back_off(&mut self) {
-        self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
+        self.timeout = (self.timeout + self.timeout).min(MAX_TIMEOUT);
     }
 
     pub(crate) const fn timeout(&self) -> Nanos {

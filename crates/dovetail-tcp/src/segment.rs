@@ -135,13 +135,13 @@ impl Options {
 /// Selective acknowledgements: for each block its first number and one past its last.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Blocks {
-    blocks: [(u32, u32); Self::MOST],
+    blocks: [(u32, u32); Self::MAX_BLOCKS],
     len: u8,
 }
 
 impl Blocks {
     /// Most blocks that fit when there are no other options (RFC 2018, section 3).
-    pub const MOST: usize = 4;
+    pub const MAX_BLOCKS: usize = 4;
 
     /// Adds a block; false if there is no room.
     pub fn push(&mut self, block: (u32, u32)) -> bool {

@@ -12,7 +12,7 @@ use toml::de::DeTable;
 use super::{Located, fault::Fault, section::Section};
 
 /// Maximum size of a file, in bytes.
-const LONGEST_FILE: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Why a file cannot be used. The message names the line, the key, what is wrong, and what to do.
 #[derive(Debug, Error)]
@@ -38,7 +38,7 @@ pub enum ConfigError {
 pub fn read_text(path: &Path) -> Result<String, ConfigError> {
     let file = path.display().to_string();
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|read| read.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|read| read.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
     is_short(bytes.len()).map_err(|wrong| wrong.located("", &file))?;
     String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
@@ -55,7 +55,7 @@ pub fn parse<T>(text: &str, file: &str, read: impl FnOnce(Section<'_>) -> Result
 }
 
 fn is_short(bytes: usize) -> Result<(), Fault> {
-    if bytes as u64 > LONGEST_FILE {
+    if bytes as u64 > MAX_FILE_BYTES {
         Err(Fault::whole("it is longer than 1 MiB: this is another file"))
     } else {
         Ok(())

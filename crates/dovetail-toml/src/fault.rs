@@ -83,8 +83,8 @@ impl From<String> for Fault {
 
 /// Truncates text of a file to what a message repeats.
 fn clip(text: &str) -> String {
-    const MOST: usize = 60;
-    let mut clipped: String = text.chars().take(MOST).collect();
+    const MAX_CHARS: usize = 60;
+    let mut clipped: String = text.chars().take(MAX_CHARS).collect();
     if clipped.len() < text.len() {
         clipped.push('…');
     }

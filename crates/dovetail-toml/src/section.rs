@@ -13,7 +13,7 @@ use toml::{
 use super::{fault::Fault, values::shown};
 
 /// Maximum number of values in a list.
-const LONGEST_LIST: usize = 4096;
+const MAX_LIST_LEN: usize = 4096;
 
 /// A table of the file, queried key by key.
 #[derive(Debug)]
@@ -101,8 +101,8 @@ impl<'t> Section<'t> {
             each(value.get_ref()).map_err(|what| Fault::at(value.span().start, self.described(key, &what)))
         };
         match value.get_ref() {
-            DeValue::Array(values) if values.len() > LONGEST_LIST => {
-                let what = format!("{} values, and at most {LONGEST_LIST} are allowed", values.len());
+            DeValue::Array(values) if values.len() > MAX_LIST_LEN => {
+                let what = format!("{} values, and at most {MAX_LIST_LEN} are allowed", values.len());
                 Err(Fault::at(value.span().start, self.described(key, &what)))
             }
             DeValue::Array(values) => values.iter().map(read).collect::<Result<_, _>>().map(Some),

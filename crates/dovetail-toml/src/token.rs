@@ -14,8 +14,8 @@ use toml::de::DeValue;
 use crate::{Fault, Section, values};
 
 /// Minimum and maximum length of a token, in characters.
-const SHORTEST: usize = 16;
-const LONGEST: usize = 512;
+const MIN_CHARS: usize = 16;
+const MAX_CHARS: usize = 512;
 
 /// A token. Output may be read by others, so no message shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,7 +25,8 @@ impl Token {
     /// Parses a token of 16 to 512 letters, digits and punctuation.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let is_token = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_token =
+            (MIN_CHARS..=MAX_CHARS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_token.then(|| Self(text.into()))
     }
 
@@ -64,7 +65,7 @@ fn written(value: &DeValue<'_>) -> Result<Token, String> {
 }
 
 fn expected() -> String {
-    format!("a text of {SHORTEST} to {LONGEST} letters, digits and punctuation, without spaces")
+    format!("a text of {MIN_CHARS} to {MAX_CHARS} letters, digits and punctuation, without spaces")
 }
 
 /// Reads a file name, relative to `folder` unless it begins with a slash.
@@ -74,7 +75,7 @@ pub fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
 }
 
 fn read(path: &Path) -> Result<Token, String> {
-    read_secret(path, &expected(), LONGEST, Token::parse)
+    read_secret(path, &expected(), MAX_CHARS, Token::parse)
 }
 
 /// Reads a secret from a file that only its owner may read: a text of at most `longest` bytes, without trailing white

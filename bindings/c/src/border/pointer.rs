@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// The longest text accepted, without its terminator.
-const LONGEST_TEXT: usize = 4096;
+const MAX_TEXT_BYTES: usize = 4096;
 /// The longest array accepted.
-const LONGEST_ARRAY: u32 = 4096;
+const MAX_ARRAY_LEN: u32 = 4096;
 
 /// A struct shared with C.
 ///
@@ -164,8 +164,8 @@ pub(super) unsafe fn array<'a, T>(given: *const T, count: u32) -> Result<&'a [T]
     if count == 0 {
         return Ok(&[]);
     }
-    if count > LONGEST_ARRAY {
-        return Err(Failure::range(format!("an array has at most {LONGEST_ARRAY} elements, not {count}")));
+    if count > MAX_ARRAY_LEN {
+        return Err(Failure::range(format!("an array has at most {MAX_ARRAY_LEN} elements, not {count}")));
     }
     is_usable(given)?;
     // SAFETY: as promised; the size of at most 4096 structs fits in an isize.
@@ -180,7 +180,7 @@ pub(super) unsafe fn text<'a>(given: *const c_char) -> Result<&'a str, Failure> 
     is_usable(given)?;
     let wrong = |text| Err(Failure::new(dvt_status::DVT_ERROR_TEXT, text));
     // SAFETY: nothing behind the zero is read, as promised.
-    let end = (0..=LONGEST_TEXT).find(|&at| unsafe { given.add(at).read() } == 0);
+    let end = (0..=MAX_TEXT_BYTES).find(|&at| unsafe { given.add(at).read() } == 0);
     let Some(length) = end else { return wrong("a text has more than 4096 bytes") };
     // SAFETY: all of these bytes were just read.
     let bytes = unsafe { slice::from_raw_parts(given.cast::<u8>(), length) };

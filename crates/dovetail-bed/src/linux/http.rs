@@ -11,8 +11,8 @@ use httparse::{EMPTY_HEADER, Header, Request, Response, Status, parse_chunk_size
 /// The header that identifies a response's request.
 pub(super) const ID: &str = "X-Bed-Id";
 /// Longer heads are refused.
-const MOST_HEAD_BYTES: usize = 64 << 10;
-const MOST_HEADERS: usize = 64;
+const MAX_HEAD_BYTES: usize = 64 << 10;
+const MAX_HEADERS: usize = 64;
 
 /// A connection with its read buffer.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Connection {
     /// If it cannot be read or is not a request.
     pub(super) fn request(&mut self) -> io::Result<Option<Asked>> {
         self.head(|bytes| {
-            let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+            let mut headers = [EMPTY_HEADER; MAX_HEADERS];
             let mut request = Request::new(&mut headers);
             let Status::Complete(length) = request.parse(bytes).map_err(|_| wrong("no HTTP request"))? else {
                 return Ok(None);
@@ -127,7 +127,7 @@ impl Connection {
     /// If it cannot be read or is not a response.
     pub(super) fn response(&mut self) -> io::Result<Head> {
         let head = self.head(|bytes| {
-            let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+            let mut headers = [EMPTY_HEADER; MAX_HEADERS];
             let mut response = Response::new(&mut headers);
             let Status::Complete(length) = response.parse(bytes).map_err(|_| wrong("no HTTP response"))? else {
                 return Ok(None);
@@ -146,7 +146,7 @@ impl Connection {
                 self.at += length;
                 return Ok(Some(head));
             }
-            if bytes.len() > MOST_HEAD_BYTES {
+            if bytes.len() > MAX_HEAD_BYTES {
                 return Err(wrong("a head that does not end"));
             }
             if self.fill()? == 0 {
@@ -210,7 +210,7 @@ impl Connection {
             if bytes == 0 {
                 // Trailers are a head without its first line.
                 let trailers = |bytes: &[u8]| {
-                    let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+                    let mut headers = [EMPTY_HEADER; MAX_HEADERS];
                     match httparse::parse_headers(bytes, &mut headers).map_err(|_| wrong("no trailers"))? {
                         Status::Complete((length, _)) => Ok(Some((length, ()))),
                         Status::Partial => Ok(None),

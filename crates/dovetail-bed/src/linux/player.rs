@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What a user hands to its socket at a time.
 const BLOCK: [u8; 1 << 14] = [b'.'; 1 << 14];
 /// Digits of a byte count; a longer answer to an upload is wrong.
-const MOST_ANSWER_BYTES: usize = 20;
+const MAX_ANSWER_BYTES: usize = 20;
 
 /// State shared by all jobs of a run.
 pub(super) struct Player {
@@ -150,8 +150,8 @@ impl<'a> Playing<'a> {
         let came = connection.body(head.body, |piece| {
             if upload.is_none() {
                 self.played.bytes.add(self.run.now(), piece.len() as u64);
-            } else if said.len() < MOST_ANSWER_BYTES {
-                said.extend_from_slice(&piece[..piece.len().min(MOST_ANSWER_BYTES)]);
+            } else if said.len() < MAX_ANSWER_BYTES {
+                said.extend_from_slice(&piece[..piece.len().min(MAX_ANSWER_BYTES)]);
             }
         })?;
         let wrong = |what: String| Err(io::Error::new(ErrorKind::InvalidData, what));

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::{
     What,
-    job::{MOST_GAP, MOST_PIECE_BYTES, MOST_PIECES},
-    load::MOST_BYTES,
+    job::{MAX_GAP, MAX_PIECE_BYTES, MAX_PIECES},
+    load::MAX_BYTES,
 };
 
 /// Longer ids are refused.
-const MOST_ID_BYTES: usize = 64;
+const MAX_ID_BYTES: usize = 64;
 
 /// What a request asks of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,15 +33,15 @@ pub(super) fn wanted<'a>(method: &str, target: &'a str) -> Option<(Wanted, &'a s
     let wanted = match *what.split('/').take(5).collect::<Vec<_>>() {
         ["take"] => Wanted::Take,
         ["stream", count, size, gap] => {
-            let size = within(size, MOST_PIECE_BYTES).filter(|&size| size > 0)?;
-            let gap = Duration::from_micros(within(gap, MOST_GAP.as_micros() as u64)?);
-            Wanted::Stream(within(count, MOST_PIECES)?, size, gap)
+            let size = within(size, MAX_PIECE_BYTES).filter(|&size| size > 0)?;
+            let gap = Duration::from_micros(within(gap, MAX_GAP.as_micros() as u64)?);
+            Wanted::Stream(within(count, MAX_PIECES)?, size, gap)
         }
-        [bytes] => Wanted::Bytes(within(bytes, MOST_BYTES)?),
+        [bytes] => Wanted::Bytes(within(bytes, MAX_BYTES)?),
         _ => return None,
     };
     let means = if wanted == Wanted::Take { "POST" } else { "GET" };
-    let plain = id.len() <= MOST_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let plain = id.len() <= MAX_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     (method == means && plain).then_some((wanted, id))
 }
 
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(wanted("GET", "/stream/3/65536/500000/7"), Some((Wanted::Stream(3, 65536, ms(500)), "7")));
         assert_eq!(wanted("GET", "/stream/0/1/0/a"), Some((Wanted::Stream(0, 1, ms(0)), "a")));
         assert_eq!(wanted("POST", "http://h/take/a-1"), Some((Wanted::Take, "a-1")));
-        let long = format!("/1/{}", "a".repeat(MOST_ID_BYTES + 1));
+        let long = format!("/1/{}", "a".repeat(MAX_ID_BYTES + 1));
         for target in [
             "",
             "/",

@@ -27,15 +27,15 @@ use crate::{
 };
 
 /// Maximum number of classes, the last one included: each is a label of metrics.
-const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
+const MAX_CLASSES: usize = node::MAX_CLASSES as usize;
 /// Maximum number of workers: one thread schedules for all of them.
-const MOST_WORKERS: u64 = 32;
+const MAX_WORKERS: u64 = 32;
 /// Maximum number of packets queued between CPU and link.
-const MOST_BETWEEN: u64 = 1 << 16;
+const MAX_BUFFERED: u64 = 1 << 16;
 /// Maximum link delay: two round trips to a satellite.
-const LONGEST_DELAY: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(1);
 /// Maximum wake-up latency: no processor takes longer to wake.
-const LONGEST_WAKE: Duration = Duration::from_secs(1);
+const MAX_WAKE: Duration = Duration::from_secs(1);
 /// Default address of the admin port: this machine only, on the port next to a gateway's.
 const ADMIN: &str = "127.0.0.1:9181";
 /// The last class, for packets that match no other.
@@ -183,8 +183,8 @@ fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {
     let part = |number: f64| (0.001..=1.0).contains(&number).then_some(number);
     let share = section.one("share", number("a part of a CPU from 0.001 to 1", part))?.unwrap_or(1.0);
     let core = section.one("core", whole(0..=u64::from(u16::MAX)))?.map(|core| core as u16);
-    let workers = section.one("workers", whole(1..=MOST_WORKERS))?.unwrap_or(1) as u16;
-    let wake_latency = section.one("wake_latency", values::time(Duration::ZERO..=LONGEST_WAKE))?.map(Nanos::from);
+    let workers = section.one("workers", whole(1..=MAX_WORKERS))?.unwrap_or(1) as u16;
+    let wake_latency = section.one("wake_latency", values::time(Duration::ZERO..=MAX_WAKE))?.map(Nanos::from);
     section.end()?;
     Ok(Cpu { share, workers, core, wake_latency })
 }
@@ -194,8 +194,8 @@ fn link(mut section: Section<'_>) -> Result<(Link, Room, Nanos), Fault> {
     let overhead_bytes = section.one("overhead", whole(0..=256))?.unwrap_or(0) as u32;
     let pace = section.one("pace", word(&[("own", Pace::Own), ("device", Pace::Device)]))?.unwrap_or(Pace::Own);
     let buffer = section.one("buffer", values::time(Duration::ZERO..=Duration::from_secs(1)))?;
-    let buffer_packets = section.one("buffer_packets", whole(0..=MOST_BETWEEN))?;
-    let delay = section.one("delay", values::time(Duration::ZERO..=LONGEST_DELAY))?.map_or(Nanos::ZERO, Nanos::from);
+    let buffer_packets = section.one("buffer_packets", whole(0..=MAX_BUFFERED))?;
+    let delay = section.one("delay", values::time(Duration::ZERO..=MAX_DELAY))?.map_or(Nanos::ZERO, Nanos::from);
     section.end()?;
     if delay > Nanos::ZERO && pace == Pace::Device {
         let what =
@@ -265,8 +265,8 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool, tunnels: &Tunnels) ->
             return Err(section.wrong("name", what));
         }
         classes.push(class);
-        if classes.len() == MOST_CLASSES {
-            return Err(section.wrong("name", format!("more than {} classes", MOST_CLASSES - 1)));
+        if classes.len() == MAX_CLASSES {
+            return Err(section.wrong("name", format!("more than {} classes", MAX_CLASSES - 1)));
         }
     }
     classes.push(last.unwrap_or_else(|| Class {

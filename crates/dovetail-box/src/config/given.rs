@@ -107,7 +107,7 @@ fn tunnel(section: &mut Section<'_>, folder: &Path) -> Result<Tunnel, Fault> {
     let key_file = key_file.ok_or_else(|| {
         lacks("key_file", &format!("name a file with {}: a configuration has no keys itself", Keys::WRITTEN))
     })?;
-    let keys = read_secret(&key_file, Keys::WRITTEN, Keys::MOST_DIGITS + 2, Keys::parse);
+    let keys = read_secret(&key_file, Keys::WRITTEN, Keys::MAX_DIGITS + 2, Keys::parse);
     let keys = keys.map_err(|what| section.wrong("key_file", what))?;
     let association = Association { keys, spi: spi as u32, source: source.octets(), destination: destination.octets() };
     Ok(Tunnel { name, association, direction })

@@ -15,14 +15,14 @@ pub(super) fn programs(root: &mut Section<'_>, folder: &Path) -> Result<Option<P
     use crate::programs::{ProgramLimits, Quarantined};
 
     /// About 6 ms of work: with much more, a single packet might keep the box from signalling in time that it is alive.
-    const MOST_FUEL: u64 = 10_000_000;
+    const MAX_FUEL: u64 = 10_000_000;
 
     let mut section = root.section("programs")?;
     let default = ProgramLimits::default();
     let found = section.one("folder", text("a folder", |text| Some(PathBuf::from(text))))?;
     let words = [("drop", Quarantined::Drop), ("forward", Quarantined::Forward)];
     let limits = ProgramLimits {
-        fuel_per_packet: section.one("fuel_per_packet", whole(1_000..=MOST_FUEL))?.unwrap_or(default.fuel_per_packet),
+        fuel_per_packet: section.one("fuel_per_packet", whole(1_000..=MAX_FUEL))?.unwrap_or(default.fuel_per_packet),
         memory_bytes: section.one("memory", bytes(1 << 17..=1 << 26))?.unwrap_or(default.memory_bytes),
         traps: section.one("traps", whole(1..=1_000_000))?.map_or(default.traps, |traps| traps as u32),
         quarantined: section.one("quarantined", word(&words))?.unwrap_or(default.quarantined),

@@ -15,9 +15,9 @@ use siphasher::sip::SipHasher13;
 use std::{hash::Hasher, ops::Range};
 
 /// Minimum length of a chunk in bytes, except for the last; shorter ones are not stored.
-pub(super) const SHORTEST: usize = 32;
+pub(super) const MIN_BYTES: usize = 32;
 /// Maximum length of a chunk in bytes.
-pub(super) const LONGEST: usize = 256;
+pub(super) const MAX_BYTES: usize = 256;
 
 /// Bits 26 to 31 of the hash: one byte in 64 ends a chunk, and bit n depends on the last n + 1 bytes.
 const ENDS: u64 = 0xfc00_0000;
@@ -27,12 +27,12 @@ pub(super) fn cut(content: &[u8], chunks: &mut Vec<Range<usize>>) {
     let mut gear = Gear::default();
     let (mut from, mut at) = (0, 0);
     while at < content.len() {
-        let longest = content.len().min(from + LONGEST);
+        let longest = content.len().min(from + MAX_BYTES);
         match gear.next_match(&content[at..longest], ENDS) {
             Some(behind) => at += behind,
             None => at = longest,
         }
-        if at - from >= SHORTEST || at == content.len() {
+        if at - from >= MIN_BYTES || at == content.len() {
             chunks.push(from..at);
             from = at;
         }
@@ -43,7 +43,7 @@ pub(super) fn cut(content: &[u8], chunks: &mut Vec<Range<usize>>) {
 #[derive(Debug)]
 pub(super) struct Store {
     key: [u8; 16],
-    // LONGEST bytes per slot.
+    // MAX_BYTES bytes per slot.
     bytes: Vec<u8>,
     lengths: Vec<u16>,
     // Slots by the low bits of the chunks' hashes: the most recently stored.
@@ -57,7 +57,7 @@ impl Store {
         let places = chunks.clamp(2, 1 << 20).next_power_of_two();
         Self {
             key,
-            bytes: vec![0; places * LONGEST],
+            bytes: vec![0; places * MAX_BYTES],
             lengths: vec![0; places],
             // Twice the slots, so that fewer chunks collide in the index.
             index: vec![0; places * 2],
@@ -74,7 +74,7 @@ impl Store {
     /// The chunk in a slot, if the slot exists and holds one.
     pub(super) fn get(&self, place: usize) -> Option<&[u8]> {
         let length = usize::from(*self.lengths.get(place)?);
-        self.bytes.get(place * LONGEST..)?.get(..length).filter(|chunk| !chunk.is_empty())
+        self.bytes.get(place * MAX_BYTES..)?.get(..length).filter(|chunk| !chunk.is_empty())
     }
 
     /// The slot of a chunk.
@@ -87,12 +87,12 @@ impl Store {
     pub(super) fn learn(&mut self, content: &[u8], chunks: &[Range<usize>]) {
         for chunk in chunks.iter().filter_map(|range| content.get(range.clone())) {
             let entry = self.entry(chunk);
-            if chunk.len() < SHORTEST || self.get(self.index[entry] as usize) == Some(chunk) {
+            if chunk.len() < MIN_BYTES || self.get(self.index[entry] as usize) == Some(chunk) {
                 continue;
             }
             let place = self.next;
             self.next = (place + 1) % self.lengths.len();
-            self.bytes[place * LONGEST..][..chunk.len()].copy_from_slice(chunk);
+            self.bytes[place * MAX_BYTES..][..chunk.len()].copy_from_slice(chunk);
             self.lengths[place] = chunk.len() as u16;
             self.index[entry] = place as u32;
         }

@@ -1,7 +1,7 @@
 //! Locates the headers of an Ethernet frame without copying and without trusting any length.
 //!
 //! Yields only the offsets that functions need to change a frame in place. Skips up to two VLAN tags and up to
-//! [`MOST_EXTENSIONS`] IPv6 extension headers.
+//! [`MAX_EXTENSIONS`] IPv6 extension headers.
 
 use dovetail_sched::flow::FiveTuple;
 
@@ -22,14 +22,14 @@ pub const UDP: usize = 8;
 /// TCP header without options.
 pub const TCP: usize = 20;
 /// Maximum number of IPv6 extension headers that are skipped; ports behind more are not looked for.
-pub const MOST_EXTENSIONS: usize = 8;
+pub const MAX_EXTENSIONS: usize = 8;
 
 /// EtherType of IPv4.
 pub const TYPE_IPV4: u16 = 0x0800;
 /// EtherType of IPv6.
 pub const TYPE_IPV6: u16 = 0x86dd;
 const TYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
-const MOST_VLANS: usize = 2;
+const MAX_VLANS: usize = 2;
 
 const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
 
@@ -71,7 +71,7 @@ pub(crate) fn write(frame: &mut [u8], at: usize, bytes: &[u8]) {
 pub(crate) fn behind_tags(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = ETHERNET;
     let mut kind = read_u16(frame, at - 2)?;
-    for _ in 0..MOST_VLANS {
+    for _ in 0..MAX_VLANS {
         if TYPE_VLAN.contains(&kind) {
             at += 4;
             kind = read_u16(frame, at - 2)?;
@@ -182,7 +182,7 @@ impl Ip {
     }
 
     /// The transport protocol and the offset of its header; no offset for a fragment that does not include it. For IPv6
-    /// this may be the number of an extension header: one that is truncated, or one behind [`MOST_EXTENSIONS`] others.
+    /// this may be the number of an extension header: one that is truncated, or one behind [`MAX_EXTENSIONS`] others.
     #[must_use]
     pub fn transport(&self, frame: &[u8]) -> (u8, Option<usize>) {
         match self.version {
@@ -203,7 +203,7 @@ impl Ip {
         let mut protocol = self.protocol(frame);
         let mut at = self.body;
         let mut is_fragment = false;
-        for _ in 0..MOST_EXTENSIONS {
+        for _ in 0..MAX_EXTENSIONS {
             let Some(header) = frame.get(at..self.end).filter(|header| header.len() >= 8) else {
                 break;
             };

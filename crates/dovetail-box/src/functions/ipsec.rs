@@ -65,13 +65,13 @@ impl Keys {
     /// Describes what [`parse`](Self::parse) reads.
     pub const WRITTEN: &str = "a key of AES-128 or AES-256 and its salt of 4 bytes, as 40 or 72 hexadecimal digits";
     /// Number of digits of the longest key.
-    pub const MOST_DIGITS: usize = 2 * (32 + SALT);
+    pub const MAX_DIGITS: usize = 2 * (32 + SALT);
 
     /// Parses hexadecimal digits, the salt's last, as `ip xfrm` takes them, with an optional prefix `0x`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) || digits.len() > Self::MOST_DIGITS {
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) || digits.len() > Self::MAX_DIGITS {
             return None;
         }
         let bytes = digits.as_bytes().chunks(2).map(|pair| {

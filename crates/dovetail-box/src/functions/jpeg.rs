@@ -21,12 +21,12 @@ pub const NAME: &str = "jpeg";
 const QUALITY: u8 = 75;
 
 /// Maximum size of an IP packet.
-const MOST: usize = u16::MAX as usize;
+const MAX_PACKET_BYTES: usize = u16::MAX as usize;
 
 /// Width and height in pixels of the square picture of this many bytes, if there is one: even, from 2 to 208.
 #[must_use]
 pub fn side(bytes: usize) -> Option<usize> {
-    let pixels = (bytes < MOST).then_some(bytes)? / 3 * 2;
+    let pixels = (bytes < MAX_PACKET_BYTES).then_some(bytes)? / 3 * 2;
     let side = pixels.isqrt();
     (side >= 2 && side.is_multiple_of(2) && side * side / 2 * 3 == bytes && side <= 208).then_some(side)
 }
@@ -101,7 +101,7 @@ impl NetworkFunction for Jpeg {
         if encoder.encode_image(Picture { planes, side }).is_err() {
             return Verdict::Untouched;
         }
-        let longest = if ip.version == Version::V4 { MOST - (ip.body - ip.at) } else { MOST };
+        let longest = if ip.version == Version::V4 { MAX_PACKET_BYTES - (ip.body - ip.at) } else { MAX_PACKET_BYTES };
         if self.file.len() > longest - UDP {
             return Verdict::Drop(Reason::TooLong);
         }

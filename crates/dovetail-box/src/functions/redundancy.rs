@@ -38,7 +38,7 @@ const SHIM: usize = 8;
 const REFERENCE: usize = 4;
 const MARK: u32 = 1 << 31;
 /// Maximum length of a literal part in bytes.
-const LONGEST_PART: usize = 0x7fff;
+const MAX_LITERAL_BYTES: usize = 0x7fff;
 
 /// State common to both ends.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl NetworkFunction for Redundancy {
 
 /// Appends literal bytes, in as many parts as it takes.
 fn push_bytes(new: &mut Vec<u8>, bytes: &[u8]) {
-    for part in bytes.chunks(LONGEST_PART) {
+    for part in bytes.chunks(MAX_LITERAL_BYTES) {
         new.extend_from_slice(&(part.len() as u16).to_be_bytes());
         new.extend_from_slice(part);
     }

@@ -10,9 +10,9 @@ use dovetail_sched::{FlowId, Nanos, flow::FiveTuple};
 /// Length of a counting period.
 const COUNT_FOR: Nanos = Nanos::from_secs(1);
 /// Number of flows kept.
-pub const MOST_FLOWS: usize = 20;
+pub const MAX_FLOWS: usize = 20;
 
-/// The flows with the largest share of CPU or link, whichever is larger, over the last whole second; at most [`MOST_FLOWS`].
+/// The flows with the largest share of CPU or link, whichever is larger, over the last whole second; at most [`MAX_FLOWS`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Busiest {
     /// Length of the counting period.
@@ -114,9 +114,9 @@ impl Activity {
             Reverse((Nanos(had.cpu.0 / workers.max(1)).max(had.link), had.sent_bytes, had.dropped))
         };
         let active = self.active.len();
-        if active > MOST_FLOWS {
-            self.active.select_nth_unstable_by_key(MOST_FLOWS, most);
-            self.active.truncate(MOST_FLOWS);
+        if active > MAX_FLOWS {
+            self.active.select_nth_unstable_by_key(MAX_FLOWS, most);
+            self.active.truncate(MAX_FLOWS);
         }
         self.active.sort_by_key(most);
         let flow = |&flow: &FlowId| {
@@ -156,7 +156,7 @@ mod tests {
             had.sent += 1;
         }
         let told = activity.tell(Nanos::from_secs(1), 2, nameless).expect("a second is over");
-        assert_eq!((told.active, told.flows.len(), told.over), (1_000, MOST_FLOWS, Nanos::from_secs(1)));
+        assert_eq!((told.active, told.flows.len(), told.over), (1_000, MAX_FLOWS, Nanos::from_secs(1)));
         let order: Vec<_> = told.flows.iter().map(|flow| flow.vlan.unwrap_or_default()).collect();
         assert_eq!(order, (980..1_000).rev().collect::<Vec<u16>>());
 

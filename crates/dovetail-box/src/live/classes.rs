@@ -286,14 +286,14 @@ impl Class {
         const PREEMPTED: f64 = 4.0;
         /// Minimum duration of a preemption in nanoseconds: shorter delays are the function's own, such as a table that is
         /// not in the cache.
-        const SHORTEST: f64 = 20_000.0;
+        const MIN_PREEMPTION_NS: f64 = 20_000.0;
         /// Weight of the newest measurement.
         const GAIN: f64 = 1.0 / 16.0;
         let Some(usual) = self.usual else {
             self.usual = Some(measured);
             return (measured, false);
         };
-        if measured > SHORTEST.max(PREEMPTED * usual) {
+        if measured > MIN_PREEMPTION_NS.max(PREEMPTED * usual) {
             // Still follow a lasting change of cost, a little with each packet.
             self.usual = Some(usual * (1.0 + GAIN));
             return (usual, true);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use dovetail_sched::Nanos;
 
 /// Maximum bytes in flight per direction: a tenth of a second at 1 Gbit/s.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Memory of an entry in addition to its frame's buffer.
 const ENTRY_BYTES: usize = 64;
 
@@ -41,7 +41,7 @@ impl Delay {
 
     /// Whether no further frame may depart.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes >= MOST_BYTES
+        self.bytes >= MAX_BYTES
     }
 
     /// Adds a departing frame.

@@ -7,7 +7,7 @@ use dovetail_sched::{FlowId, prefetch};
 
 use super::{
     ahead::{LINE, ask_for},
-    sys::LONGEST,
+    sys::MAX_FRAME_BYTES,
 };
 use crate::wire::offload::Offload;
 
@@ -53,7 +53,7 @@ pub(super) struct Frames {
 /// Frames longer than this, in bytes, use separate buffers: frames that carry several packets of a stream.
 const LONG: usize = 1 << 14;
 /// Maximum number of spare long buffers, of up to 64 KiB each: as many as leave in one call.
-const MOST_LONG: usize = 64;
+const MAX_SPARE_LONG: usize = 64;
 
 impl Frames {
     /// The handle that the next frame will have.
@@ -67,14 +67,14 @@ impl Frames {
             return self.spare.pop().unwrap_or_default();
         }
         // With maximum capacity, so that it can be swapped with the buffer that a socket has read into.
-        self.long.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
+        self.long.pop().unwrap_or_else(|| Vec::with_capacity(MAX_FRAME_BYTES))
     }
 
     /// Returns a buffer that is no longer needed.
     pub(super) fn give_back(&mut self, mut buffer: Vec<u8>) {
         let is_long = buffer.capacity() > LONG;
         let (kept, most) =
-            if is_long { (&mut self.long, MOST_LONG) } else { (&mut self.spare, self.held.capacity() + 1) };
+            if is_long { (&mut self.long, MAX_SPARE_LONG) } else { (&mut self.spare, self.held.capacity() + 1) };
         if kept.len() < most {
             buffer.clear();
             kept.push(buffer);

@@ -20,7 +20,7 @@ use crate::{
 
 /// Number of retired keys whose windows are remembered, at 160 bytes each: a key that returns with a later configuration
 /// continues with its window.
-const MOST_RETIRED: usize = 1024;
+const MAX_RETIRED: usize = 1024;
 
 /// The tunnels whose receiving end is the box.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Inbound {
                 end.opening.set_window(self.retired.remove(at).1);
             }
         }
-        let too_many = self.retired.len().saturating_sub(MOST_RETIRED);
+        let too_many = self.retired.len().saturating_sub(MAX_RETIRED);
         self.retired.drain(..too_many);
     }
 

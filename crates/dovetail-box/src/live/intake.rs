@@ -19,7 +19,7 @@ pub(super) const ROUND: usize = 64;
 /// time.
 const PER_ROUND: Nanos = Nanos::from_micros(20);
 /// Maximum number of rounds' frames to receive at once: the capacity of the ring.
-const MOST_ROUNDS: u64 = 64;
+const MAX_ROUNDS: u64 = 64;
 /// Frames that give a policy enough choice and fit into a second-level cache.
 const ENOUGH: usize = 256;
 /// Frames per round above that number: fewer than a round processes, so that queues that benefit no flow shrink.
@@ -29,9 +29,9 @@ const MEAN: u64 = 32;
 /// A flow with fewer packets in a period sends little.
 const LITTLE: u32 = 8;
 /// Minimum packets in a period, so that it does not end before a second flow is seen.
-const LEAST: u64 = 1024;
+const MIN_PACKETS: u64 = 1024;
 /// A period is restarted after this time: flows that stopped long ago must not delay its end.
-const LONGEST: Nanos = Nanos::from_secs(5);
+const MAX_PERIOD: Nanos = Nanos::from_secs(5);
 /// How long everything is received after a period in which a flow sent little: its next packet may be that far away.
 const UNEVEN_FOR: Nanos = Nanos::from_secs(1);
 
@@ -66,7 +66,7 @@ struct Count {
 impl Intake {
     /// How many frames to receive at `now`, given the number held.
     pub(super) fn most(&mut self, now: Nanos, held: usize) -> usize {
-        let rounds = (1 + (now - self.at).0 / PER_ROUND.0).min(MOST_ROUNDS);
+        let rounds = (1 + (now - self.at).0 / PER_ROUND.0).min(MAX_ROUNDS);
         self.at = now;
         let all = ROUND * rounds as usize;
         if now < self.uneven_until {
@@ -84,7 +84,7 @@ impl Intake {
             self.counts.resize(flow.index() + 1, Count::default());
         }
         let (count, stretch) = (&mut self.counts[flow.index()], &mut self.stretch);
-        if now > stretch.began + LONGEST {
+        if now > stretch.began + MAX_PERIOD {
             stretch.begin_anew(now);
         }
         if count.stretch != stretch.number || count.packets == 0 {
@@ -94,7 +94,7 @@ impl Intake {
         count.packets = count.packets.saturating_add(1);
         stretch.busy += u64::from(count.packets == LITTLE);
         stretch.packets += 1;
-        if stretch.packets >= LEAST.max(MEAN * stretch.flows) {
+        if stretch.packets >= MIN_PACKETS.max(MEAN * stretch.flows) {
             if stretch.busy < stretch.flows {
                 self.uneven_until = now + UNEVEN_FOR;
             }
@@ -151,7 +151,7 @@ mod tests {
             let mut intake = after((0..200_000).map(flow));
             assert_eq!(intake.most(LATER, 12_000), ALL);
             let until = NOW + UNEVEN_FOR;
-            assert_eq!(intake.most(until - Nanos(1), 12_000), ROUND * MOST_ROUNDS as usize);
+            assert_eq!(intake.most(until - Nanos(1), 12_000), ROUND * MAX_ROUNDS as usize);
             assert_eq!(intake.most(until, 12_000), FEW);
         }
         // A quarter of what others send is not little.
@@ -164,13 +164,13 @@ mod tests {
         // Ten thousand flows with a packet each, and then only two flows.
         let mut intake = after(0..10_000);
         let flood = |intake: &mut Intake, now| {
-            (0..2 * LEAST as u32).for_each(|at| intake.note(FlowId(u32::from(at % 500 == 0)), now))
+            (0..2 * MIN_PACKETS as u32).for_each(|at| intake.note(FlowId(u32::from(at % 500 == 0)), now))
         };
         flood(&mut intake, NOW);
         assert_eq!(intake.most(LATER, 12_000), FEW);
-        let now = NOW + LONGEST + Nanos(1);
+        let now = NOW + MAX_PERIOD + Nanos(1);
         flood(&mut intake, now);
-        assert_eq!(intake.most(now + Nanos::from_micros(80), 12_000), ROUND * MOST_ROUNDS as usize);
+        assert_eq!(intake.most(now + Nanos::from_micros(80), 12_000), ROUND * MAX_ROUNDS as usize);
     }
 
     #[test]

@@ -33,7 +33,7 @@ const AHEAD: u64 = 1 << 20;
 /// Interval of checking whether half of them are used, which takes 50 ms at ten million a second.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Maximum size of the file: 23,000 keys.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Format of a line: a fingerprint in hexadecimal digits, a space, ten digits, a newline.
 const DIGITS: usize = 32;
@@ -151,7 +151,7 @@ impl Open {
             wrong => wrong.into(),
         })?;
         let mut text = String::new();
-        Read::by_ref(&mut file).take(LONGEST + 1).read_to_string(&mut text)?;
+        Read::by_ref(&mut file).take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
         let lines = parse(&text).ok_or_else(|| io::Error::other("this is no file of sequence numbers"))?;
         // The directory entry must survive a power failure, too.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -205,7 +205,7 @@ fn parse(text: &str) -> Option<Vec<([u8; 16], u64)>> {
         let number = number.parse().ok().filter(|number| is_number && (1..=Numbers::END).contains(number))?;
         Some((u128::from_str_radix(key, 16).ok()?.to_be_bytes(), number))
     };
-    if text.len() as u64 > LONGEST { None } else { text.as_bytes().chunks(LINE).map(line).collect() }
+    if text.len() as u64 > MAX_FILE_BYTES { None } else { text.as_bytes().chunks(LINE).map(line).collect() }
 }
 
 impl fmt::Debug for Open {

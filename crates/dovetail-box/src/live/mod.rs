@@ -80,7 +80,7 @@ mod xdp;
 mod xdp;
 
 pub use answers::{AnswerCounters, AnswersCounters};
-pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
+pub use busiest::{Busiest, BusyFlow, Had, MAX_FLOWS};
 pub use control::Control;
 pub use counters::{ClassCounters, Oddities, ProgramCounters, TunnelCounters, WorkerCounters};
 pub use error::LiveError;

@@ -45,17 +45,17 @@ use crate::{
 
 /// How long packets are processed before frames are received again: meanwhile other frames wait in the ring, and the switch
 /// waits for a sign that the box is alive.
-const MOST_WORK: Nanos = Nanos::from_micros(200);
+const MAX_WORK: Nanos = Nanos::from_micros(200);
 
 /// How far the node may lag behind arrivals: more than a round takes at high packet rates.
-const MOST_BEHIND: Nanos = Nanos::from_micros(250);
+const MAX_LAG: Nanos = Nanos::from_micros(250);
 /// Maximum rounds of catching up before frames are received: enough for its credit on a link of some 500 Mbit/s.
 const CATCHING_UP: usize = 16;
 /// Time limit of catching up, for when packets are really processed meanwhile.
-const MOST_CATCHING_UP: Nanos = Nanos::from_millis(1);
+const MAX_CATCH_UP: Nanos = Nanos::from_millis(1);
 
 /// Maximum time in the box that is distinguished from longer ones, in nanoseconds.
-const MOST_LATENCY: u64 = 100_000_000_000;
+const MAX_LATENCY: u64 = 100_000_000_000;
 
 /// The data plane.
 pub(super) struct Plane {
@@ -104,7 +104,7 @@ impl Plane {
             by_worker: vec![WorkerCounters::default(); config.cpu.workers.max(1).into()],
             frames: Frames::default(),
             counters: vec![ClassCounters::default(); config.classes.len()],
-            latencies: vec![Histogram::fixed(MOST_LATENCY); config.classes.len()],
+            latencies: vec![Histogram::fixed(MAX_LATENCY); config.classes.len()],
             busiest: Arc::default(),
             started: clock::now(),
             names: names(config),
@@ -222,10 +222,10 @@ impl Plane {
     /// Settles what is due at the node before frames are received, which would end its credit; returns whether there was
     /// anything, and until when. Settles everything if the box has overslept.
     fn catch_up(&mut self, now: Nanos, is_stale: &impl Fn() -> bool) -> Result<(bool, Nanos), LiveError> {
-        let until = now + MOST_CATCHING_UP;
+        let until = now + MAX_CATCH_UP;
         let (settled, mut now) = self.settle(now)?;
         let is_behind = |due: Option<Nanos>, by: Nanos, now: Nanos| due.is_some_and(|due| due + by < now);
-        if !is_behind(self.node.poll_at(), MOST_BEHIND, now) {
+        if !is_behind(self.node.poll_at(), MAX_LAG, now) {
             return Ok((settled, now));
         }
         for _ in 0..CATCHING_UP {
@@ -245,7 +245,7 @@ impl Plane {
 
     /// Settles what is due at the node; returns whether there was anything, and until when.
     fn settle(&mut self, mut now: Nanos) -> Result<(bool, Nanos), LiveError> {
-        let until = now + MOST_WORK;
+        let until = now + MAX_WORK;
         for done in 0..ROUND {
             if self.is_blocked() {
                 return Ok((done > 0, now));

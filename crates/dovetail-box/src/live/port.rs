@@ -18,7 +18,7 @@ use super::{
 use crate::{config::Io, live::LiveError, wire::offload::Offload};
 
 /// Maximum number of outgoing frames before no more are received: enough that a system call is shared.
-pub(super) const MOST_OUTGOING: usize = 4 * BATCH;
+pub(super) const MAX_OUTGOING: usize = 4 * BATCH;
 
 /// An interface with its socket and outgoing frames.
 #[derive(Debug)]
@@ -90,9 +90,9 @@ impl Port {
     /// Enables backpressure: the interface, or a shaper in front of it with this rate, holds about a millisecond of
     /// traffic, or some three packets if that is more.
     pub(super) fn hold_little(&mut self, rate: Rate) -> Result<(), LiveError> {
-        const MOST_UNSENT_S: f64 = 1e-3;
+        const MAX_UNSENT_S: f64 = 1e-3;
         let error = |source| LiveError::Socket { interface: self.name.clone(), source };
-        self.socket.hold_unsent((rate.bps() / 8.0 * MOST_UNSENT_S) as u32).map_err(error)
+        self.socket.hold_unsent((rate.bps() / 8.0 * MAX_UNSENT_S) as u32).map_err(error)
     }
 
     /// Shows the oldest received frame to `take`, which returns whether it has read the whole of it; returns whether there
@@ -140,7 +140,7 @@ impl Port {
             return;
         }
         let now = now();
-        while self.outgoing.len() < MOST_OUTGOING
+        while self.outgoing.len() < MAX_OUTGOING
             && let Some((offload, bytes)) = self.delay.pop(now)
         {
             self.outgoing.push_back(Outgoing { offload, bytes });
@@ -149,12 +149,12 @@ impl Port {
 
     /// When the delay of the next frame is over, provided that the interface has room.
     pub(super) fn due(&self) -> Option<Nanos> {
-        self.delay.due().filter(|_| self.outgoing.len() < MOST_OUTGOING)
+        self.delay.due().filter(|_| self.outgoing.len() < MAX_OUTGOING)
     }
 
     /// Whether no further frame may depart: too many are to leave, immediately or later.
     pub(super) fn is_full(&self) -> bool {
-        self.outgoing.len() >= MOST_OUTGOING || self.delay.is_full()
+        self.outgoing.len() >= MAX_OUTGOING || self.delay.is_full()
     }
 
     /// Whether no frames are to leave, immediately or later.

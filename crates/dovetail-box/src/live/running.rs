@@ -32,7 +32,7 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(2);
 /// Minimum interval between warnings of lapses: a machine that keeps the box from running once does so often.
 const WARN_EVERY: Nanos = Nanos::from_secs(10);
 /// Maximum time that a stopped box spends on sending what is queued.
-const MOST_DRAIN: Nanos = Nanos::from_secs(1);
+const MAX_DRAIN: Nanos = Nanos::from_secs(1);
 /// Interval of checking, after handing over, for frames that it had decided to take before.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
@@ -176,7 +176,7 @@ impl Live {
     fn stop(mut self) -> Result<(), LiveError> {
         let plane = &mut self.plane;
         plane.finish_fast();
-        let until = clock::now() + MOST_DRAIN;
+        let until = clock::now() + MAX_DRAIN;
         loop {
             let now = clock::now();
             if !self.switch.renew(now, ALIVE_FOR) {
@@ -196,7 +196,7 @@ impl Live {
             let now = clock::now();
             // What was taken before the bridge took over is not stale.
             let is_busy = plane.round(now, || false)?;
-            if now >= until + MOST_DRAIN || (is_decided && !is_busy && plane.is_empty()) {
+            if now >= until + MAX_DRAIN || (is_decided && !is_busy && plane.is_empty()) {
                 break;
             }
             if !is_busy {

@@ -19,7 +19,7 @@ use super::{
 use crate::config::Wait;
 
 /// Maximum sleep: the switch needs a sign in time that the box is alive.
-const LONGEST: Nanos = Nanos::from_millis(4);
+const MAX_SLEEP: Nanos = Nanos::from_millis(4);
 
 /// How the loop waits.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Waiting {
             std::hint::spin_loop();
             return Ok(());
         }
-        let time = (due - clock::now()).min(LONGEST);
+        let time = (due - clock::now()).min(MAX_SLEEP);
         let [inside, outside] = ports.each_ref().map(|port| {
             let flags = if port.has_outgoing() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             PollFd::from_borrowed_fd(port.as_fd(), flags)

@@ -35,11 +35,11 @@ use super::{
 };
 use crate::{
     config::{Config, Wait},
-    node::MOST_JOBS,
+    node::MAX_JOBS,
 };
 
 /// Room in a worker's channel beyond the packets that the node gives it: packets from before a lapse, and changes.
-const BESIDE: usize = MOST_JOBS;
+const BESIDE: usize = MAX_JOBS;
 
 /// A frame to be processed.
 pub(super) struct Job {
@@ -112,14 +112,14 @@ impl Workers {
     /// Starts one worker for each of `tools`, on any core but the box's own.
     pub(super) fn start(config: &Config, tools: Vec<Tools>) -> Result<Self, LiveError> {
         let count = tools.len();
-        let (answer, answers) = sync_channel(count * (MOST_JOBS + BESIDE));
+        let (answer, answers) = sync_channel(count * (MAX_JOBS + BESIDE));
         let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|wrong| LiveError::Workers(wrong.into()))?;
         let wakeup = Arc::new(Wakeup { event, is_asleep: AtomicBool::new(false) });
         let epoch = Arc::<AtomicU64>::default();
         let start = |(number, mut tools): (usize, Tools)| {
             tools.classes.fill(tools.library.as_ref(), None);
-            let (tasks, asked) = sync_channel(MOST_JOBS + BESIDE);
+            let (tasks, asked) = sync_channel(MAX_JOBS + BESIDE);
             let at_work = AtWork {
                 number: number as u16,
                 tools,

@@ -53,5 +53,5 @@ pub use figures::Figures;
 pub use link::{Link, Pace};
 pub use passing::{Action, Outcome, Passage, Work};
 pub use server::{CREDIT, Node};
-pub use waits::{Cause, MOST_CLASSES, Waited};
-pub use workers::MOST_JOBS;
+pub use waits::{Cause, MAX_CLASSES, Waited};
+pub use workers::MAX_JOBS;

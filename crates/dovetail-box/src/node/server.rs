@@ -10,7 +10,7 @@ use super::{
     link::{Link, Pace},
     passing::{Action, Outcome, Passage, Passing, Work},
     schedulers::Schedulers,
-    waits::{Cause, MOST_CLASSES, Moves, Waited, Waits},
+    waits::{Cause, MAX_CLASSES, Moves, Waited, Waits},
     workers::Workers,
 };
 
@@ -19,7 +19,7 @@ use super::{
 pub const CREDIT: Nanos = Nanos::from_millis(5);
 
 /// Handles below this may be of any class; those beyond count as class 0. More packets than a node may hold.
-const MOST_HANDLES: u64 = 1 << 24;
+const MAX_HANDLES: u64 = 1 << 24;
 
 const CPU: u8 = 0;
 const LINK: u8 = 1;
@@ -219,7 +219,7 @@ impl Node {
     /// existed before. `to` must have an entry for every class that packets have been of so far.
     pub fn change_classes(&mut self, to: &[u16], from: &[Option<u16>]) {
         let known = self.waits.classes();
-        let from = &from[..from.len().min(MOST_CLASSES.into())];
+        let from = &from[..from.len().min(MAX_CLASSES.into())];
         let Some(last) = from.len().checked_sub(1) else { return };
         let new = |class: u16| to.get(usize::from(class)).map_or(last, |&new| usize::from(new).min(last)) as u16;
         let to: Vec<_> = (0..known).map(new).collect();
@@ -320,7 +320,7 @@ impl Node {
 
     /// Records a packet's class; returns the class that it counts as.
     fn classify(&mut self, handle: u64, class: u16) -> u16 {
-        if handle >= MOST_HANDLES {
+        if handle >= MAX_HANDLES {
             return self.waits.class(0, self.at);
         }
         let class = self.waits.class(class, self.at);

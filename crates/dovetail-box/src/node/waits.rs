@@ -20,7 +20,7 @@
 use dovetail_sched::Nanos;
 
 /// Maximum number of classes that are distinguished. Further ones count as the last of these.
-pub const MOST_CLASSES: u16 = 64;
+pub const MAX_CLASSES: u16 = 64;
 
 /// The cause of a packet's waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -341,7 +341,7 @@ impl Waits {
 
     /// The class that a class counts as; makes room for its sums.
     pub(super) fn class(&mut self, class: u16, now: Nanos) -> u16 {
-        let class = class.min(MOST_CLASSES - 1);
+        let class = class.min(MAX_CLASSES - 1);
         if class >= self.classes {
             let known: Vec<_> = (0..self.classes).collect();
             let from: Vec<_> = (0..=class).map(|class| known.get(usize::from(class)).copied()).collect();

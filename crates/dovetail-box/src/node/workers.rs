@@ -33,10 +33,10 @@ const AHEAD_OF_IDLE: Nanos = Nanos::from_millis(2);
 const BETWEEN_MOVES: Nanos = Nanos::from_millis(5);
 
 /// Maximum number of packets at a worker.
-pub const MOST_JOBS: usize = 64;
+pub const MAX_JOBS: usize = 64;
 
 /// Flows below this stay where their packets are; those beyond count as one flow. More than a node may know.
-const MOST_FLOWS: usize = 1 << 24;
+const MAX_FLOWS: usize = 1 << 24;
 
 /// Weight of the newest measurement.
 const GAIN: f64 = 1.0 / 16.0;
@@ -93,7 +93,7 @@ pub(super) struct Begun {
 impl Worker {
     fn has_room(&self, ahead: Nanos) -> bool {
         let ahead = match self.usual {
-            Some(usual) => (ahead.as_f64() / usual).clamp(1.0, (MOST_JOBS - 1) as f64) as usize,
+            Some(usual) => (ahead.as_f64() / usual).clamp(1.0, (MAX_JOBS - 1) as f64) as usize,
             None => 1,
         };
         self.jobs.len() <= ahead
@@ -258,5 +258,5 @@ impl Workers {
 }
 
 fn pin_of(flow: FlowId) -> usize {
-    flow.index().min(MOST_FLOWS)
+    flow.index().min(MAX_FLOWS)
 }

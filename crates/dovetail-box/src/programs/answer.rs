@@ -8,7 +8,7 @@ use crate::functions::frame::ETHERNET;
 pub const ABI: i32 = 1;
 
 /// Minimum length of a frame that a program may return: an Ethernet header.
-pub const SHORTEST: usize = ETHERNET;
+pub const MIN_FRAME_BYTES: usize = ETHERNET;
 
 /// Bits of the length, the lowest ones.
 const LENGTH_BITS: u32 = 24;
@@ -16,7 +16,7 @@ const LENGTH_BITS: u32 = 24;
 const ADDRESS_BITS: u32 = 32;
 
 /// Maximum length that an answer can hold.
-pub(super) const LONGEST: usize = (1 << LENGTH_BITS) - 1;
+pub(super) const MAX_FRAME_BYTES: usize = (1 << LENGTH_BITS) - 1;
 
 /// What a program decided for its packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Answer {
             1 => {
                 let (address, length) = (part(LENGTH_BITS, ADDRESS_BITS)?, part(0, LENGTH_BITS)?);
                 let end = address.checked_add(length).filter(|&end| end <= memory_bytes)?;
-                (SHORTEST..=most).contains(&length).then_some(Self::Forward(address..end))
+                (MIN_FRAME_BYTES..=most).contains(&length).then_some(Self::Forward(address..end))
             }
             2 => Some(Self::Drop),
             _ => None,
@@ -90,7 +90,7 @@ mod tests {
             match Answer::read(answer, memory, most) {
                 Some(Answer::Forward(frame)) => {
                     prop_assert_eq!(verdict, 1);
-                    prop_assert!(frame.end <= memory && frame.len() <= most && frame.len() >= SHORTEST);
+                    prop_assert!(frame.end <= memory && frame.len() <= most && frame.len() >= MIN_FRAME_BYTES);
                 }
                 Some(Answer::Untouched) => prop_assert_eq!(verdict, 0),
                 Some(Answer::Drop) => prop_assert_eq!(verdict, 2),

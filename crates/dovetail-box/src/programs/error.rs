@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     answer::ABI,
-    limits::{MODULE_BYTES, MOST_PROGRAMS, NAME_LENGTH},
+    limits::{MAX_PROGRAMS, MODULE_BYTES, NAME_LENGTH},
 };
 use crate::functions::Reason;
 
@@ -172,7 +172,7 @@ pub enum FolderError {
     #[error(transparent)]
     NoCompiler(Flaw),
     /// The folder has too many programs.
-    #[error("{}: holds more than {MOST_PROGRAMS} programs, which is the most", path.display())]
+    #[error("{}: holds more than {MAX_PROGRAMS} programs, which is the most", path.display())]
     TooMany {
         /// The folder.
         path: PathBuf,
@@ -181,10 +181,10 @@ pub enum FolderError {
 
 /// Makes text from a module safe to print on a terminal.
 pub(super) fn printable(text: impl fmt::Display) -> String {
-    const MOST: usize = 200;
+    const MAX_CHARS: usize = 200;
     let text = text.to_string();
-    let mut shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() {
+    let mut shown: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         shown.push('…');
     }
     shown

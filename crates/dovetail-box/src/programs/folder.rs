@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     error::{Flaw, FolderError},
-    limits::{MODULE_BYTES, MOST_PROGRAMS, NAME_LENGTH},
+    limits::{MAX_PROGRAMS, MODULE_BYTES, NAME_LENGTH},
 };
 
 /// The program files, in order of name.
@@ -22,7 +22,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if is_program(&path) {
-            if files.len() == MOST_PROGRAMS {
+            if files.len() == MAX_PROGRAMS {
                 return Err(FolderError::TooMany { path: folder.to_owned() });
             }
             files.push(path);

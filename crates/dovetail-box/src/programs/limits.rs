@@ -1,12 +1,12 @@
 //! Resource limits of programs.
 
-use super::answer::LONGEST;
+use super::answer::MAX_FRAME_BYTES;
 
 /// Maximum length of a module.
 pub const MODULE_BYTES: u64 = 4 << 20;
 
 /// Maximum number of programs in a folder.
-pub const MOST_PROGRAMS: usize = 256;
+pub const MAX_PROGRAMS: usize = 256;
 
 /// Maximum length of a name.
 pub(super) const NAME_LENGTH: usize = 64;
@@ -67,6 +67,6 @@ impl ProgramLimits {
 
     /// Maximum length of the answer to a frame of `length` bytes.
     pub(super) fn longest_answer(&self, length: usize) -> usize {
-        length.saturating_add(self.growth_bytes).min(LONGEST)
+        length.saturating_add(self.growth_bytes).min(MAX_FRAME_BYTES)
     }
 }

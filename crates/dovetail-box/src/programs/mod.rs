@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Verdict 0: forward the frame unchanged. 1: forward the frame at that address, which may be anywhere in the memory, from
-//! [`SHORTEST`] bytes up to `most`. 2: drop it. Address and length count with verdict 1 only. Any other verdict, a frame
+//! [`MIN_FRAME_BYTES`] bytes up to `most`. 2: drop it. Address and length count with verdict 1 only. Any other verdict, a frame
 //! that is not wholly in the memory, and a length out of these bounds are failures, as traps are.
 //!
 //! # Failures
@@ -70,11 +70,11 @@ mod loader;
 mod measure;
 mod program;
 
-pub use answer::{ABI, SHORTEST};
+pub use answer::{ABI, MIN_FRAME_BYTES};
 pub use compiled::Generation;
 pub use error::{Failure, Flaw, FolderError, ProgramError};
 pub use library::{Library, Load};
-pub use limits::{MODULE_BYTES, MOST_PROGRAMS, ProgramLimits, Quarantined};
+pub use limits::{MAX_PROGRAMS, MODULE_BYTES, ProgramLimits, Quarantined};
 pub use loader::Loader;
 pub use measure::{LENGTHS, Measured, Sample, measure};
 pub use program::{Counts, Program};

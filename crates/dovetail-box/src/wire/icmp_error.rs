@@ -21,8 +21,8 @@ use crate::functions::{
 /// Length of the ICMP header with the four message-specific bytes, in both versions (RFC 792; RFC 4443, 2.1).
 const ICMP: usize = 8;
 /// Maximum lengths that every host accepts, from the IP header on (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
-const LONGEST_V4: usize = 576;
-const LONGEST_V6: usize = 1280;
+const MAX_V4_BYTES: usize = 576;
+const MAX_V6_BYTES: usize = 1280;
 /// The default of hosts (RFC 1700, "IP time to live").
 const HOP_LIMIT: u8 = 64;
 /// ICMPv6's informational messages begin here (RFC 4443, 2.1).
@@ -125,13 +125,13 @@ pub fn answer(frame: &[u8], message: Message, into: &mut Vec<u8>) -> Result<(), 
             into.extend_from_slice(&[0x45, 0xc0, 0, 0, 0, 0, 0x40, 0, HOP_LIMIT, protocol::ICMP, 0, 0]);
             into.extend_from_slice(&(destination as u32).to_be_bytes());
             into.extend_from_slice(&(source as u32).to_be_bytes());
-            (protocol::ICMP, IPV4, LONGEST_V4)
+            (protocol::ICMP, IPV4, MAX_V4_BYTES)
         }
         Version::V6 => {
             into.extend_from_slice(&[0x60, 0, 0, 0, 0, 0, protocol::ICMPV6, HOP_LIMIT]);
             into.extend_from_slice(&destination.to_be_bytes());
             into.extend_from_slice(&source.to_be_bytes());
-            (protocol::ICMPV6, IPV6, LONGEST_V6)
+            (protocol::ICMPV6, IPV6, MAX_V6_BYTES)
         }
     };
     into.extend_from_slice(&message.header(ip.version));

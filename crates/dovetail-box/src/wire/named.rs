@@ -7,21 +7,21 @@
 //! ```
 //!
 //! Nothing in it is trusted: an option that is truncated, too long or not a valid name is ignored, and at most
-//! [`MOST_OPTIONS`] are read.
+//! [`MAX_OPTIONS`] are read.
 
 use crate::functions::{
-    frame::{IPV4, Ip, MOST_EXTENSIONS, Version},
+    frame::{IPV4, Ip, MAX_EXTENSIONS, Version},
     protocol::{DESTINATION, HOP_BY_HOP},
 };
 
 /// Maximum length of a name, in letters.
-pub const LONGEST_NAME: usize = 32;
+pub const MAX_NAME: usize = 32;
 /// IPv4's option.
 pub const OPTION_V4: u8 = 222;
 /// IPv6's option.
 pub const OPTION_V6: u8 = 0x1e;
 /// Maximum number of a packet's options that are read.
-pub const MOST_OPTIONS: usize = 40;
+pub const MAX_OPTIONS: usize = 40;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -31,7 +31,7 @@ const PAD1: u8 = 0;
 /// A name as packets carry it: letters, digits, `-` and `_`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
-    letters: [u8; LONGEST_NAME],
+    letters: [u8; MAX_NAME],
     length: u8,
 }
 
@@ -40,7 +40,7 @@ impl Name {
     #[must_use]
     pub fn new(name: &[u8]) -> Option<Self> {
         let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-        let mut letters = [0; LONGEST_NAME];
+        let mut letters = [0; MAX_NAME];
         letters.get_mut(..name.len())?.copy_from_slice(name);
         let is_name = !name.is_empty() && name.iter().all(is_letter);
         is_name.then_some(Self { letters, length: name.len() as u8 })
@@ -69,7 +69,7 @@ pub fn named(frame: &[u8], ip: &Ip) -> Option<Name> {
 }
 
 fn in_v4(mut options: &[u8]) -> Option<Name> {
-    for _ in 0..MOST_OPTIONS {
+    for _ in 0..MAX_OPTIONS {
         match *options.first()? {
             END => return None,
             NO_OPERATION => options = &options[1..],
@@ -87,8 +87,8 @@ fn in_v4(mut options: &[u8]) -> Option<Name> {
 }
 
 fn in_v6(mut protocol: u8, mut headers: &[u8]) -> Option<Name> {
-    let mut left = MOST_OPTIONS;
-    for _ in 0..MOST_EXTENSIONS {
+    let mut left = MAX_OPTIONS;
+    for _ in 0..MAX_EXTENSIONS {
         if !matches!(protocol, HOP_BY_HOP | DESTINATION) {
             return None;
         }

@@ -69,7 +69,7 @@ impl<'a> Received<'a> {
         is_of_inner(frame, offload.partial, split.kind).then(|| Self::new(frame, offload, tag))
     }
 
-    /// Number of frames: at least 1, at most [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS). Constant time.
+    /// Number of frames: at least 1, at most [`MAX_SEGMENTS`](super::segments::MAX_SEGMENTS). Constant time.
     #[must_use]
     pub fn count(&self) -> usize {
         match &self.0 {

@@ -18,7 +18,7 @@ pub enum Refused {
     Checksum,
     /// To be split, but its headers do not match the metadata, as in an unknown tunnel, or are inconsistent.
     Headers,
-    /// To be split into parts of zero bytes, into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS), or into more
+    /// To be split into parts of zero bytes, into more than [`MAX_SEGMENTS`](super::segments::MAX_SEGMENTS), or into more
     /// bytes of headers than that many of 256.
     Segments,
 }

@@ -34,9 +34,9 @@ use crate::functions::{
 
 /// Maximum number of segments of a frame: 64 KiB by the smallest payload that Linux's TCP sends, 48 bytes, and some.
 /// Smaller parts would let one frame cost as much as tens of thousands.
-pub const MOST_SEGMENTS: usize = 2048;
+pub const MAX_SEGMENTS: usize = 2048;
 /// Maximum bytes of headers in all segments together: 256 each; longer headers mean fewer segments.
-const MOST_HEADER_BYTES: usize = MOST_SEGMENTS * 256;
+const MAX_HEADER_BYTES: usize = MAX_SEGMENTS * 256;
 
 const FIN: u8 = 0x01;
 const PUSH: u8 = 0x08;
@@ -65,7 +65,7 @@ impl<'a> Segments<'a> {
     ///
     /// # Errors
     /// The headers do not match `segmented` and `partial`, are inconsistent, or belong to a fragment or to a tunnel of an
-    /// unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`], or to more bytes of
+    /// unknown kind; the payload of a segment is zero bytes or leads to more than [`MAX_SEGMENTS`], or to more bytes of
     /// headers than that many of 256. Packets longer than their length field can express ("BIG TCP") are refused.
     pub fn new(
         frame: &'a [u8],
@@ -103,7 +103,7 @@ impl<'a> Segments<'a> {
         };
         let split = Self { frame, tag, outer, ip, transport, payload, segmented, pseudo };
         let count = split.count();
-        if segmented.payload_bytes == 0 || count > MOST_SEGMENTS || count * payload > MOST_HEADER_BYTES {
+        if segmented.payload_bytes == 0 || count > MAX_SEGMENTS || count * payload > MAX_HEADER_BYTES {
             return Err(Refused::Segments);
         }
         Ok(split)

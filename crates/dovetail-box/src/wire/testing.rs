@@ -154,7 +154,7 @@ pub(crate) fn long() -> impl Strategy<Value = Long> {
                 sequence: numbers.1,
                 flags: numbers.2,
                 // A frame that is split into more is refused.
-                payload_bytes: payload_bytes.max(payload.len().div_ceil(super::segments::MOST_SEGMENTS) as u16),
+                payload_bytes: payload_bytes.max(payload.len().div_ceil(super::segments::MAX_SEGMENTS) as u16),
                 payload,
             }
         })

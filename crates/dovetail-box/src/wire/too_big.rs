@@ -9,8 +9,8 @@ use crate::functions::frame::{Ip, Version, read_u16};
 use super::icmp_error::{self, Message, Silent};
 
 /// Minimum MTU that may be reported (RFC 791, RFC 8200).
-const LEAST_V4: u32 = 68;
-const LEAST_V6: u32 = 1280;
+const MIN_MTU_V4: u32 = 68;
+const MIN_MTU_V6: u32 = 1280;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
 
 /// Replaces the contents of `into` by the error to the sender of `frame` that its packet does not fit `mtu` bytes: the
@@ -26,8 +26,8 @@ pub fn answer(frame: &[u8], mtu: u32, into: &mut Vec<u8>) -> Result<(), Silent> 
     let may_fragment = read_u16(frame, ip.at + 6).is_none_or(|flags| flags & DO_NOT_FRAGMENT == 0);
     let least = match ip.version {
         Version::V4 if may_fragment => return Err(Silent::MayFragment),
-        Version::V4 => LEAST_V4,
-        Version::V6 => LEAST_V6,
+        Version::V4 => MIN_MTU_V4,
+        Version::V6 => MIN_MTU_V6,
     };
     if mtu < least {
         return Err(Silent::Narrow);

@@ -46,7 +46,7 @@ fn packet(dice: &mut Dice, bytes: usize) -> Vec<u8> {
     let mut frame = datagram::frame(Place::Inside, 1, 0, bytes);
     // Its port selects the class.
     frame[36..38].copy_from_slice(&9_u16.to_be_bytes());
-    let from = datagram::LEAST;
+    let from = datagram::MIN_BYTES;
     let length = frame.len();
     frame[from..].copy_from_slice(&dice.bytes(length - from));
     frame

@@ -19,7 +19,7 @@ const CLASSES: [(u16, &str); 3] = [(5001, "10us"), (5002, "1200us"), (5003, "700
 const WINDOW: Nanos = Nanos::from_secs(3);
 /// A machine that keeps hosts from sending for a while spoils a window.
 const TRIES: usize = 5;
-const MOST_APART: f64 = 0.05;
+const MAX_DIFFERENCE: f64 = 0.05;
 
 #[test]
 fn three_transfers_have_equal_dominant_shares() {
@@ -48,7 +48,7 @@ fn three_transfers_have_equal_dominant_shares() {
         let shares = dominant_shares(&before, &now);
         let (least, most) =
             shares.iter().fold((f64::MAX, 0.0f64), |(least, most), &one| (least.min(one), most.max(one)));
-        if most / least <= 1.0 + MOST_APART {
+        if most / least <= 1.0 + MAX_DIFFERENCE {
             running.stop();
             return;
         }

@@ -1,6 +1,6 @@
 //! Compares the waiting times that the node keeps in two small matrices with every packet's own times.
 
-use dovetail_box::node::{Action, Cause, Link, MOST_CLASSES, Node, Outcome, Pace, Passage, Room, Waited};
+use dovetail_box::node::{Action, Cause, Link, MAX_CLASSES, Node, Outcome, Pace, Passage, Room, Waited};
 use dovetail_sched::{
     Admission, Demand, Dispatch, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup,
     forward_scheduler, units::Rate,
@@ -347,8 +347,8 @@ fn classes_and_handles_beyond_what_is_told_apart_are_counted_somewhere() {
         assert!(node.enqueue(&packet, class, Nanos(9)).is_queued());
     }
     let waited = node.waited();
-    assert_eq!(waited.classes(), MOST_CLASSES);
-    assert_eq!((waited.waiting_before_cpu(MOST_CLASSES - 1), waited.waiting_before_cpu(0)), (1, 1));
+    assert_eq!(waited.classes(), MAX_CLASSES);
+    assert_eq!((waited.waiting_before_cpu(MAX_CLASSES - 1), waited.waiting_before_cpu(0)), (1, 1));
     node.change_classes(&[], &[]);
     node.change_classes(&[u16::MAX], &[Some(u16::MAX), None]);
     assert_eq!(node.waited().waiting_before_cpu(1), 2, "the last takes what has no other place");

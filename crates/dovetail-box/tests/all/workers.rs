@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use dovetail_box::node::{Action, Cause, Link, MOST_JOBS, Node, Outcome, Pace, Passage, Room};
+use dovetail_box::node::{Action, Cause, Link, MAX_JOBS, Node, Outcome, Pace, Passage, Room};
 use dovetail_sched::{
     Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, registry::REGISTRY, units::Rate,
 };
@@ -126,7 +126,7 @@ impl Run {
                     let begins = if real.free_at >= now { real.free_at } else { now + self.how.wakes_in };
                     real.free_at = begins + took;
                     real.given.push_back((handle, real.free_at));
-                    assert!(real.given.len() <= MOST_JOBS, "no queue is longer than it says");
+                    assert!(real.given.len() <= MAX_JOBS, "no queue is longer than it says");
                     self.handed_out.push(handle);
                 }
                 Action::Send(passage) => {

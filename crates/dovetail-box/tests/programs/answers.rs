@@ -2,7 +2,7 @@
 
 use dovetail_box::{
     functions::{NetworkFunction, Processing, Reason, Verdict},
-    programs::{Counts, ProgramLimits, SHORTEST},
+    programs::{Counts, MIN_FRAME_BYTES, ProgramLimits},
 };
 use proptest::prelude::*;
 
@@ -47,10 +47,10 @@ fn a_frame_may_be_answered_from_elsewhere_longer_and_shorter() {
         let mut frame = [&length.to_le_bytes()[..], &[0; 98]].concat();
         (program.process(&mut frame), frame)
     };
-    for length in [SHORTEST as u16, 60, 100, 120] {
+    for length in [MIN_FRAME_BYTES as u16, 60, 100, 120] {
         assert_eq!(answered(length), (Verdict::Forward, vec![7; length.into()]), "{length} bytes");
     }
-    for length in [0, SHORTEST as u16 - 1, 121, 2000] {
+    for length in [0, MIN_FRAME_BYTES as u16 - 1, 121, 2000] {
         assert_eq!(answered(length).0, Verdict::Drop(Reason::BadAnswer), "{length} bytes");
     }
 }
@@ -71,7 +71,7 @@ fn a_program_is_told_how_long_its_answer_may_be() {
 fn frames_that_no_program_can_take_are_not_given_to_it() {
     let mut program = program(&handling("unreachable"));
     let longest = program.limits().frame_bytes;
-    assert_eq!(program.process(&mut vec![0; SHORTEST - 1]), Verdict::Drop(Reason::Malformed));
+    assert_eq!(program.process(&mut vec![0; MIN_FRAME_BYTES - 1]), Verdict::Drop(Reason::Malformed));
     assert_eq!(program.process(&mut vec![0; longest + 1]), Verdict::Drop(Reason::TooLong));
     assert_eq!(program.counts(), Counts::default());
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use dovetail_box::{
     functions::{NetworkFunction, Verdict},
-    programs::{FolderError, Library, Load, MODULE_BYTES, MOST_PROGRAMS, ProgramLimits},
+    programs::{FolderError, Library, Load, MAX_PROGRAMS, MODULE_BYTES, ProgramLimits},
 };
 
 use crate::writing::{handling, wasm};
@@ -90,11 +90,11 @@ fn a_folder_that_is_none_or_too_full_is_an_error_as_a_whole() {
     let load = |folder: &Path| Library::load(folder, ProgramLimits::default());
     let error = load(&nowhere).unwrap_err();
     assert!(matches!(error, FolderError::Unreadable { .. }) && error.to_string().contains("nowhere"), "{error}");
-    for number in 0..=MOST_PROGRAMS {
+    for number in 0..=MAX_PROGRAMS {
         fs::write(folder.path().join(format!("p{number}.wasm")), b"").unwrap();
     }
     let error = load(folder.path()).unwrap_err().to_string();
     assert!(error.ends_with("holds more than 256 programs, which is the most"), "{error}");
     fs::remove_file(folder.path().join("p0.wasm")).unwrap();
-    assert_eq!(load(folder.path()).unwrap().errors.len(), MOST_PROGRAMS);
+    assert_eq!(load(folder.path()).unwrap().errors.len(), MAX_PROGRAMS);
 }

@@ -10,7 +10,7 @@ use std::{
 
 use dovetail_box::{
     functions::{NetworkFunction, Reason, Verdict},
-    programs::{MODULE_BYTES, MOST_PROGRAMS, Program, ProgramLimits},
+    programs::{MAX_PROGRAMS, MODULE_BYTES, Program, ProgramLimits},
 };
 use etherparse::{PacketBuilder, SlicedPacket};
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -303,7 +303,7 @@ fn the_book_s_figures_are_the_box_s() {
     ] {
         assert!(page.contains(&format!("| `{limit}` | {shown} |")), "{limit} is {shown}");
     }
-    assert!(page.contains(&format!("modules of {} MiB, {MOST_PROGRAMS} programs", MODULE_BYTES >> 20)));
+    assert!(page.contains(&format!("modules of {} MiB, {MAX_PROGRAMS} programs", MODULE_BYTES >> 20)));
 }
 
 /// With commas between thousands.

@@ -3,10 +3,10 @@
 use dovetail_sched::{Nanos, units::parse_time};
 
 /// Times would be stretched beyond the end of the clock.
-const LEAST_LOAD: f64 = 1e-6;
+const MIN_LOAD: f64 = 1e-6;
 
 pub(super) fn parse_load(text: &str) -> Result<f64, String> {
-    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (LEAST_LOAD..=1000.0).contains(load));
+    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (MIN_LOAD..=1000.0).contains(load));
     load.ok_or_else(|| "a load is a number from 0.000001 to 1000, such as 0.95".to_owned())
 }
 
@@ -15,16 +15,16 @@ pub(super) fn parse_load(text: &str) -> Result<f64, String> {
 pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
 /// The most seeds.
-const MOST_SEEDS: u64 = 1000;
+const MAX_SEEDS: u64 = 1000;
 
 /// A range with both ends, or a list.
 pub(super) fn parse_seeds(text: &str) -> Result<Seeds, String> {
-    let wrong = || format!("seeds are a range such as 1..20, or a list such as 1,5,9, of at most {MOST_SEEDS}");
+    let wrong = || format!("seeds are a range such as 1..20, or a list such as 1,5,9, of at most {MAX_SEEDS}");
     let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
     let seeds: Vec<u64> = match text.split_once("..") {
         Some((first, last)) => {
             let (first, last) = (number(first)?, number(last)?);
-            if first > last || last - first >= MOST_SEEDS {
+            if first > last || last - first >= MAX_SEEDS {
                 return Err(wrong());
             }
             (first..=last).collect()
@@ -33,7 +33,7 @@ pub(super) fn parse_seeds(text: &str) -> Result<Seeds, String> {
     };
     match seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
         Some((_, twice)) => Err(format!("seed {twice} is given twice")),
-        None if seeds.len() as u64 > MOST_SEEDS => Err(wrong()),
+        None if seeds.len() as u64 > MAX_SEEDS => Err(wrong()),
         None => Ok(Seeds(seeds)),
     }
 }

@@ -29,7 +29,7 @@ impl fmt::Display for Unit {
 }
 
 /// The longest name of a unit, in letters.
-const LONGEST_UNIT: usize = 16;
+const MAX_UNIT_CHARS: usize = 16;
 
 impl Unit {
     /// A unit as written, and its ratio to the resource's own.
@@ -48,10 +48,10 @@ impl Unit {
             "GB" => (Self::Bytes, 1e9),
             "GiB" => (Self::Bytes, 1024.0 * 1024.0 * 1024.0),
             "" => return Err("there is no unit behind the number".to_owned()),
-            name if name.chars().count() <= LONGEST_UNIT && name.chars().all(char::is_alphabetic) => {
+            name if name.chars().count() <= MAX_UNIT_CHARS && name.chars().all(char::is_alphabetic) => {
                 (Self::Named(name.to_owned()), 1.0)
             }
-            _ => return Err(format!("a unit has 1 to {LONGEST_UNIT} letters and nothing else")),
+            _ => return Err(format!("a unit has 1 to {MAX_UNIT_CHARS} letters and nothing else")),
         })
     }
 }

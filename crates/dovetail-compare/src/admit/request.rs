@@ -16,9 +16,9 @@ use super::{
 };
 
 /// Limits on what a file may request.
-const MOST_RESERVATIONS: usize = 100_000;
-const MOST_KINDS: usize = 1000;
-const MOST_FLOWS: u32 = 1_000_000;
+const MAX_RESERVATIONS: usize = 100_000;
+const MAX_KINDS: usize = 1000;
+const MAX_FLOWS: u32 = 1_000_000;
 
 /// The request, with units resolved.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ impl Request {
         let about = |wrong: Fault| Fault { what: format!("best_effort: {}", wrong.what), ..wrong };
         let (best_effort, flows, waiting) = best_effort(&document.best_effort, &resources).map_err(about)?;
         let node = Node::new(&made, best_effort).map_err(|error| error.to_string())?;
-        if let Some(form) = document.reservation.get(MOST_RESERVATIONS) {
-            return Err(Fault::at(form.span().start, format!("there are over {MOST_RESERVATIONS} [[reservation]]")));
+        if let Some(form) = document.reservation.get(MAX_RESERVATIONS) {
+            return Err(Fault::at(form.span().start, format!("there are over {MAX_RESERVATIONS} [[reservation]]")));
         }
         let mut names = HashSet::new();
         let mut reservations = Vec::new();
@@ -108,8 +108,8 @@ fn resource(form: &ResourceForm) -> Result<(Named, Resource), Fault> {
 
 fn best_effort(form: &BestEffortForm, resources: &[Named]) -> Result<(BestEffort, u32, Vec<u32>), Fault> {
     let flows = form.flows.as_ref().map_or(0, |flows| *flows.get_ref());
-    if let Some(given) = form.flows.as_ref().filter(|_| flows > MOST_FLOWS) {
-        return Err(Fault::at(given.span().start, format!("flows = {flows}: there are at most {MOST_FLOWS}")));
+    if let Some(given) = form.flows.as_ref().filter(|_| flows > MAX_FLOWS) {
+        return Err(Fault::at(given.span().start, format!("flows = {flows}: there are at most {MAX_FLOWS}")));
     }
     if let Some(queue) = form.waiting.get(flows as usize) {
         let what = format!("waiting lists more queues than there are flows, which are {flows}");
@@ -147,8 +147,8 @@ fn delay(text: &Spanned<String>) -> Result<Nanos, Fault> {
 }
 
 fn kinds(forms: &[Texts], resources: &[Named]) -> Result<Vec<Amounts>, Fault> {
-    if forms.len() > MOST_KINDS {
-        return Err(format!("packets: there are over {MOST_KINDS} kinds").into());
+    if forms.len() > MAX_KINDS {
+        return Err(format!("packets: there are over {MAX_KINDS} kinds").into());
     }
     forms.iter().map(|form| read(form, resources, |text, named| cost(text, &named.unit))).collect()
 }

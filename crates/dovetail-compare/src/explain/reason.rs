@@ -7,7 +7,7 @@ use super::{
 use crate::table::{count, figure};
 
 /// Changes below this fraction of the mean latency get no sentence.
-const LEAST_PART: f64 = 0.01;
+const MIN_FRACTION: f64 = 0.01;
 
 /// A further cause is named if it makes up this fraction of the change.
 const FURTHER_PART: f64 = 0.25;
@@ -26,7 +26,7 @@ pub(super) fn reason(
 ) -> Option<String> {
     let [before, after] = groups.map(|group| group.mean_ms(group.latency_nanos));
     let change = after - before;
-    if groups.iter().any(|group| group.packets == 0) || change.abs() <= LEAST_PART * before {
+    if groups.iter().any(|group| group.packets == 0) || change.abs() <= MIN_FRACTION * before {
         return None;
     }
     let of = |nanos: fn(&Group) -> u128| groups[1].mean_ms(nanos(groups[1])) - groups[0].mean_ms(nanos(groups[0]));
@@ -65,7 +65,7 @@ pub(super) fn reason(
     let why = if named.is_empty() { String::new() } else { format!(": they wait {}", named.join(" and ")) };
     let drops = groups.map(|group| group.dropped);
     let dropped = drops[0].abs_diff(drops[1]);
-    let drops = if dropped as f64 > LEAST_PART * groups[0].packets as f64 {
+    let drops = if dropped as f64 > MIN_FRACTION * groups[0].packets as f64 {
         let word = if drops[1] > drops[0] { "more" } else { "fewer" };
         format!("; {} {word} of them are {}", count(dropped), noun.dropped())
     } else {

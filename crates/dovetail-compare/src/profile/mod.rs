@@ -33,7 +33,7 @@ use summary::{Profile, word};
 use traffic::Traffic;
 
 /// The most packets per function: they are all kept.
-const MOST_PACKETS: usize = 2_000_000;
+const MAX_PACKETS: usize = 2_000_000;
 
 /// Measures network functions, and writes their costs to `out`.
 ///
@@ -62,7 +62,7 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
         .into_iter()
         .map(|entry| Ok((entry, sizes(entry, options, &mut setting.notes)?)))
         .collect::<Result<_, Error>>()?;
-    if plans.iter().any(|(_, sizes)| sizes.len().saturating_mul(packets) > MOST_PACKETS) {
+    if plans.iter().any(|(_, sizes)| sizes.len().saturating_mul(packets) > MAX_PACKETS) {
         return Err(Misuse::TooManyPackets.into());
     }
     let all: usize = plans.iter().map(|(_, sizes)| sizes.len() * packets).sum();

@@ -64,7 +64,7 @@ fn chart_of_ratios(profiles: &[Profile]) -> Block {
         let n = sorted.len().max(1) as f64;
         // Evenly spaced on a logarithmic scale, from all packets down to one.
         let left = (0..=STEPS).map(|step| n.powf(-f64::from(step) / f64::from(STEPS)));
-        let points = left.filter_map(|left| Some((quantile(sorted, 1.0 - left)?.max(LEAST_SHOWN), left * 100.0)));
+        let points = left.filter_map(|left| Some((quantile(sorted, 1.0 - left)?.max(AXIS_MIN), left * 100.0)));
         let (ratio, share) = points.unzip();
         plot.add(Series::line(profile.function, ratio, share));
     }
@@ -74,7 +74,7 @@ fn chart_of_ratios(profiles: &[Profile]) -> Block {
 }
 
 /// A logarithmic axis has no zero.
-const LEAST_SHOWN: f64 = 0.01;
+const AXIS_MIN: f64 = 0.01;
 
 fn micros(nanos: f64) -> f64 {
     nanos / 1e3

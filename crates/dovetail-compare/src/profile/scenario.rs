@@ -8,7 +8,7 @@
 
 use dovetail_sched::units::Rate;
 
-use super::summary::{LARGEST, Profile, digits, word};
+use super::summary::{MAX_RATIO, Profile, digits, word};
 
 /// The scenario file of these profiles.
 pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
         let points: Vec<_> = noise(&profile.sorted_ratios)
             .iter()
             .map(|&(ratio, share)| {
-                format!("[{}, {}]", float(ratio.min(LARGEST)), with_point((share * 1e9).round() / 1e9))
+                format!("[{}, {}]", float(ratio.min(MAX_RATIO)), with_point((share * 1e9).round() / 1e9))
             })
             .collect();
         if !points.is_empty() {

@@ -12,7 +12,7 @@ use super::{
 pub(crate) const OUTLIER: f64 = 3.0;
 
 /// The largest ratio that a scenario accepts.
-pub(super) const LARGEST: f64 = 1e6;
+pub(super) const MAX_RATIO: f64 = 1e6;
 
 /// If growth with size is below this fraction of the largest packet's cost, it is negligible.
 const NEGLIGIBLE: f64 = 0.1;
@@ -124,7 +124,7 @@ impl Profile {
         if !self.fit.slope_known {
             notes.push(format!("{name}: one size does not determine a cost per byte; measure several with --sizes"));
         }
-        if self.sorted_ratios.last().is_some_and(|&ratio| ratio > LARGEST) {
+        if self.sorted_ratios.last().is_some_and(|&ratio| ratio > MAX_RATIO) {
             notes.push(format!(
                 "{name}: some packets took over a million times the line's cost; the scenario says a million"
             ));

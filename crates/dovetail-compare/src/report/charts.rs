@@ -50,7 +50,7 @@ pub fn utilisation_over_time(runs: &[ChartedRun<'_>], resource: usize) -> Plot {
 pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
     let lines = runs.iter().map(|run| {
         let series = &run.summary.series;
-        (run.policy.to_owned(), points(series, &series.gap, |gap| gap.as_f64().max(LEAST_SHOWN) / 1e6))
+        (run.policy.to_owned(), points(series, &series.gap, |gap| gap.as_f64().max(AXIS_MIN) / 1e6))
     });
     over_time(lines, Axis::log("gap, ms"))
 }
@@ -59,7 +59,7 @@ pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
 pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
     let mut plot = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
     for run in runs {
-        let late = run.summary.latency_cdf.iter().map(|(late, _)| late.as_f64().max(LEAST_SHOWN) / 1e6).collect();
+        let late = run.summary.latency_cdf.iter().map(|(late, _)| late.as_f64().max(AXIS_MIN) / 1e6).collect();
         let share = run.summary.latency_cdf.iter().map(|(_, share)| share * 100.0).collect();
         plot.add(Series::line(run.policy, late, share));
     }
@@ -224,7 +224,7 @@ pub fn over_time(lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>, va
 }
 
 /// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
-const LEAST_SHOWN: f64 = 1e3;
+const AXIS_MIN: f64 = 1e3;
 
 /// Most points per line, so that a page with ten policies stays small.
 const POINTS: usize = 320;

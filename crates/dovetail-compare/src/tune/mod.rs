@@ -35,7 +35,7 @@ use crate::{
 use draw::{draw, window_for};
 use knob::sweeps;
 use show::Tuning;
-use window::LONGEST;
+use window::MAX_WINDOW;
 
 /// Recommends the value of a policy's knob, and writes it with reasons to `out`.
 ///
@@ -74,7 +74,7 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
         UnnamedLink::Balanced,
         progress,
     )?;
-    let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST, progress)?;
+    let mut plan = Plan::new(&input, &options.input, &options.output, MAX_WINDOW, progress)?;
     plan.one_bar = true;
     plan.assumed_pipeline = None;
     plan.window = match options.window {

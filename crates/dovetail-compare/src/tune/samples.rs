@@ -15,7 +15,7 @@ use super::{
     draw::{draw, window_for},
     knob::sweeps,
     show::{LEGEND, Tuning},
-    window::LONGEST,
+    window::MAX_WINDOW,
 };
 use crate::{
     error::{Error, Misuse},
@@ -77,7 +77,7 @@ pub(super) fn tune(
     for asked in sampling::inputs(&options.input, &options.seeds, &options.further_traces) {
         let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
         let input = Input::resolve(&asked, options.output.shows_provenance(), text, UnnamedLink::Balanced, progress)?;
-        let mut plan = Plan::new(&input, &asked, &options.output, LONGEST, progress)?;
+        let mut plan = Plan::new(&input, &asked, &options.output, MAX_WINDOW, progress)?;
         plan.one_bar = true;
         plan.assumed_pipeline = None;
         // The first sample's: shares over other windows are different figures.

@@ -3,14 +3,14 @@
 use dovetail_sched::Nanos;
 
 /// The window of the published experiments; a longer one tells less about a short run.
-pub(super) const LONGEST: Nanos = Nanos::from_secs(1);
+pub(super) const MAX_WINDOW: Nanos = Nanos::from_secs(1);
 
 /// Number of windows that a run should contain.
 const WINDOWS: u64 = 5;
 
 /// A second, or a fifth of a run that takes less than five.
 pub(super) fn longest(makespan: Nanos) -> Nanos {
-    Nanos(makespan.0 / WINDOWS).min(LONGEST)
+    Nanos(makespan.0 / WINDOWS).min(MAX_WINDOW)
 }
 
 /// The largest of 1, 2, 5, 10, 20, … nanoseconds that does not exceed `window`; 1 for 0.

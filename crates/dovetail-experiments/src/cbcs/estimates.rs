@@ -119,7 +119,7 @@ fn predictions(samples: &[Sample]) -> Vec<Predicted> {
     vec![
         Predicted { by: "smoothing, gain 0.5", nanos: ses },
         Predicted { by: "least squares over the last 64", nanos: of_window(WINDOW) },
-        Predicted { by: "least squares over all before", nanos: of_window(LeastSquares::MOST) },
+        Predicted { by: "least squares over all before", nanos: of_window(LeastSquares::MAX_WINDOW) },
         Predicted { by: "always the mean", nanos: others().map(|_| mean).collect() },
         Predicted {
             by: "a line fitted to all afterwards",

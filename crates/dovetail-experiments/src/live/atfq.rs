@@ -67,7 +67,7 @@ fn setting(policy: &str, flows: &Flows) -> Setting {
         places: 0,
         packets_per_flow: flows.0.iter().map(|flow| flow.packets).max().unwrap_or(1),
         classes: FUNCTIONS.iter().map(class).collect(),
-        most_late: Setting::MOST_LATE_OF_SECONDS,
+        most_late: Setting::MAX_LATENESS_OF_SECONDS,
         more: String::new(),
     }
 }

@@ -79,7 +79,7 @@ fn setting(policy: &str, more: &str) -> Setting {
         places: 1,
         packets_per_flow: PACKETS_OF_EACH,
         classes: PROGRAMS.iter().map(class).collect(),
-        most_late: Setting::MOST_LATE_OF_SECONDS,
+        most_late: Setting::MAX_LATENESS_OF_SECONDS,
         more: more.to_owned(),
     }
 }

@@ -46,7 +46,7 @@ const AT_ONCE: usize = 8;
 /// How often a run is tried if the machine delays its middlebox.
 const TRIES: usize = 3;
 /// The fraction of a run by which the machine may delay its middlebox.
-const MOST_LATE: f64 = 0.01;
+const MAX_LATENESS: f64 = 0.01;
 /// How long transfers may take after the last has begun: the largest takes half a minute even without others.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Relative tolerance between live and simulated.
@@ -261,7 +261,7 @@ fn live_once(
     outcome.link.arrived = sum(|class| class.arrived);
     outcome.link.dropped = sum(|class| class.queue_full);
     let late = status.figures.late.as_f64() / outcome.ended.as_f64();
-    let is_fit = status.oddities.lapses == 0 && late < MOST_LATE;
+    let is_fit = status.oddities.lapses == 0 && late < MAX_LATENESS;
     Ok(if is_fit {
         Ok(outcome)
     } else {

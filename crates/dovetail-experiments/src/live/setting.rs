@@ -49,7 +49,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// For a run of several seconds: one percent of five.
-    pub(super) const MOST_LATE_OF_SECONDS: Nanos = Nanos::from_millis(50);
+    pub(super) const MAX_LATENESS_OF_SECONDS: Nanos = Nanos::from_millis(50);
 
     /// The part of the middlebox's configuration that follows the interfaces.
     pub(super) fn text(&self) -> String {

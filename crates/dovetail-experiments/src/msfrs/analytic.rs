@@ -20,7 +20,7 @@ use dovetail_sched::{
 };
 
 const WINDOWS: [u32; 4] = [4, 8, 12, 20];
-const MOST: u32 = 60;
+const MAX_K: u32 = 60;
 
 pub(super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {
     // Four parallel responses take a second, as in the paper's example.
@@ -35,7 +35,7 @@ pub(super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {
         let mut worst = 0.0f64;
         let mut most = 0.0f64;
         let (mut sizes, mut ratios) = (Vec::new(), Vec::new());
-        for requests in 1..=MOST {
+        for requests in 1..=MAX_K {
             let measured = mean_in_ideal_link(requests, Some(window))? / mean_in_ideal_link(requests, None)?;
             worst = worst.max((measured - ratio(requests, window)).abs());
             most = most.max(measured);

@@ -30,7 +30,7 @@ pub(super) const PATTERNS: [Pattern; 3] = [Pattern::CpuBound, Pattern::LinkBound
 const BOUND: f64 = 1.2;
 
 /// After this many unsuccessful draws the pattern is considered not to occur.
-const MOST_DRAWS: u64 = 1000;
+const MAX_DRAWS: u64 = 1000;
 
 /// Indices of the modules in the scenario.
 const FORWARDING: usize = 0;
@@ -87,7 +87,7 @@ pub(super) fn draws(
     let mut found = Vec::new();
     let mut missed = 0;
     for number in 0.. {
-        if found.len() as u64 == count || missed == MOST_DRAWS {
+        if found.len() as u64 == count || missed == MAX_DRAWS {
             break;
         }
         let seed = scramble(number);

@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::link::Link;
 
 /// Number of one-second samples: ten minutes.
-pub(super) const MOST: usize = 600;
+pub(super) const SECOND_SAMPLES: usize = 600;
 /// Seconds per sample of the hour.
 const STEP: usize = 10;
 /// Number of ten-second samples: an hour.
-pub(super) const MOST_OF_HOUR: usize = 360;
+pub(super) const HOUR_SAMPLES: usize = 360;
 
 /// The gateway's state at a moment, and what arrived in the second before.
 #[derive(Debug, Clone, Serialize)]
@@ -80,7 +80,7 @@ impl History {
         let known = known.into_iter().chain(std::iter::repeat(0));
         let bytes_per_s: Vec<_> =
             units.iter().zip(known).map(|(now, was)| now.saturating_sub(was) as f64 / (at_s - was_s)).collect();
-        if self.samples.len() == MOST {
+        if self.samples.len() == SECOND_SAMPLES {
             self.samples.pop_front();
         }
         self.samples.push_back(Sample {
@@ -94,7 +94,7 @@ impl History {
         });
         self.taken += 1;
         if self.taken.is_multiple_of(STEP as u64) {
-            if self.hour.len() == MOST_OF_HOUR {
+            if self.hour.len() == HOUR_SAMPLES {
                 self.hour.pop_front();
             }
             let from = self.samples.len().saturating_sub(STEP);
@@ -166,9 +166,9 @@ mod tests {
             history.take(&totals(second, &[second]), 1_000.0);
         }
         let samples = history.samples();
-        assert_eq!(samples.len(), MOST);
-        assert_eq!((samples[0].number, samples[MOST - 1].number), (399, 998));
-        assert!((samples[MOST - 1].at_s - 999.0).abs() < 1e-9);
+        assert_eq!(samples.len(), SECOND_SAMPLES);
+        assert_eq!((samples[0].number, samples[SECOND_SAMPLES - 1].number), (399, 998));
+        assert!((samples[SECOND_SAMPLES - 1].at_s - 999.0).abs() < 1e-9);
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         for second in 21..10_000 {
             history.take(&totals(second, &[second]), 1_000.0);
         }
-        assert_eq!((history.hour().len(), history.samples().len()), (MOST_OF_HOUR, MOST));
+        assert_eq!((history.hour().len(), history.samples().len()), (HOUR_SAMPLES, SECOND_SAMPLES));
     }
 
     /// The memory figures in the module's documentation.

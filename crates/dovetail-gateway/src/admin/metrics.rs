@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        admin::{scrape::MOST_USERS, seen::Seen},
+        admin::{scrape::MAX_USERS, seen::Seen},
         config::Config,
         counters::{BUCKETS_S, add},
         quota::Quotas,
@@ -214,8 +214,8 @@ mod tests {
         }
         let text = scraped(&seen);
         let named: Vec<_> = text.lines().filter(|line| line.contains("user=\"")).collect();
-        assert_eq!(named.len(), MOST_USERS);
-        assert_eq!(text.lines().count(), one + MOST_USERS + 3, "nothing else but their family's head");
+        assert_eq!(named.len(), MAX_USERS);
+        assert_eq!(text.lines().count(), one + MAX_USERS + 3, "nothing else but their family's head");
         // 10.0.39.15 is the last one and received the most; the twentieth received 9,981 bytes.
         let first = "dovetail_gateway_user_received_bytes_total{class=\"default\",user=\"10.0.39.15\"}";
         assert!((value(&text, first) - 10_000.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! Bytes received for each user in the last hour, in steps of ten seconds.
 //!
-//! Kept for at most [`MOST_USERS`] at a time, the most recently active: four bytes per step, at most 1,440 per user and 720 kB
+//! Kept for at most [`MAX_USERS`] at a time, the most recently active: four bytes per step, at most 1,440 per user and 720 kB
 //! in total. In addition each known user has a counter, as long as the dispatcher remembers them.
 
 use std::collections::{HashMap, VecDeque};
@@ -14,9 +14,9 @@ use crate::who::Who;
 /// Seconds between two samples.
 pub(super) const STEP_S: u64 = 10;
 /// Number of samples kept: an hour.
-pub(super) const MOST: usize = 360;
+pub(super) const MAX_SAMPLES: usize = 360;
 /// Maximum number of users whose past is kept.
-pub(super) const MOST_USERS: usize = 500;
+pub(super) const MAX_USERS: usize = 500;
 
 /// The past of all users.
 #[derive(Debug, Default)]
@@ -68,11 +68,11 @@ impl Past {
             }
             rates.add(rate.unwrap_or(0.0));
         }
-        self.users.retain(|_, rates| self.taken - rates.last < MOST as u64);
+        self.users.retain(|_, rates| self.taken - rates.last < MAX_SAMPLES as u64);
         let mut new: Vec<_> = came.into_iter().collect();
         new.sort_by(|a, b| b.1.total_cmp(&a.1));
         self.make_room(new.len());
-        new.truncate(MOST_USERS - self.users.len());
+        new.truncate(MAX_USERS - self.users.len());
         for (who, rate) in new {
             let rates = Rates { bytes_per_s: VecDeque::from([rate]), last: self.taken };
             self.users.insert(who.clone(), rates);
@@ -82,7 +82,7 @@ impl Past {
 
     /// Drops the users who have been silent for longest to make room for `new` ones. Users active at the moment stay.
     fn make_room(&mut self, new: usize) {
-        let too_many = (self.users.len() + new).saturating_sub(MOST_USERS);
+        let too_many = (self.users.len() + new).saturating_sub(MAX_USERS);
         if too_many == 0 {
             return;
         }
@@ -109,7 +109,7 @@ impl Past {
 
 impl Rates {
     fn add(&mut self, rate: f32) {
-        if self.bytes_per_s.len() == MOST {
+        if self.bytes_per_s.len() == MAX_SAMPLES {
             self.bytes_per_s.pop_front();
         }
         self.bytes_per_s.push_back(rate);
@@ -151,7 +151,7 @@ mod tests {
         for step in 2..=400 {
             past.take(at(step), &[user(1, 10 * step)]);
         }
-        assert_eq!((past.of("0.0.0.1").bytes_per_s.len(), past.users.len()), (MOST, 1));
+        assert_eq!((past.of("0.0.0.1").bytes_per_s.len(), past.users.len()), (MAX_SAMPLES, 1));
     }
 
     #[test]
@@ -160,11 +160,11 @@ mod tests {
         let all = |from: u32, count: u32, units| (from..from + count).map(|n| user(n, units)).collect::<Vec<_>>();
         past.take(at(1), &all(0, 400, 100));
         past.take(at(2), &[all(100, 300, 200), all(1_000, 200, 100)].concat());
-        assert_eq!(past.users.len(), MOST_USERS);
+        assert_eq!(past.users.len(), MAX_USERS);
         assert!((100..400).all(|n| past.users.contains_key(&user(n, 0).who)), "who is active stays");
         past.take(at(3), &all(10_000, 9_000, 100));
-        assert_eq!(past.users.len(), MOST_USERS);
+        assert_eq!(past.users.len(), MAX_USERS);
         past.take(at(4), &all(10_000, 9_000, 300));
-        assert!(past.users.len() == MOST_USERS && past.known.len() == 9_000);
+        assert!(past.users.len() == MAX_USERS && past.known.len() == 9_000);
     }
 }

@@ -8,9 +8,9 @@ use dovetail_tower::dispatcher::UserView;
 use crate::who::Who;
 
 /// Polls closer together count as one.
-const SHORTEST: Nanos = Nanos::from_millis(900);
+const MIN_INTERVAL: Nanos = Nanos::from_millis(900);
 /// Polls farther apart do not give a current rate.
-const LONGEST: Nanos = Nanos::from_secs(5);
+const MAX_INTERVAL: Nanos = Nanos::from_secs(5);
 
 /// Bytes received for each user until the last poll, and their rates before it.
 #[derive(Debug, Default)]
@@ -24,12 +24,12 @@ impl Rates {
     /// Updates the rates at a poll of the page. O(users).
     pub(super) fn look(&mut self, now: Nanos, users: &[UserView<Who>]) {
         let since = self.looked.map_or(Nanos::MAX, |looked| now - looked);
-        if since < SHORTEST {
+        if since < MIN_INTERVAL {
             return;
         }
         let seconds = since.as_secs_f64();
         self.bytes_per_s.clear();
-        if since <= LONGEST {
+        if since <= MAX_INTERVAL {
             let rate = |user: &UserView<Who>| {
                 let before = self.units.get(&user.who).copied().unwrap_or(0);
                 // A user who was forgotten meanwhile starts at zero again.

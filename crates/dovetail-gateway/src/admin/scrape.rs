@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Maximum number of users with labels of their own: labels stay in a metrics store for good, while users come and go.
-pub(super) const MOST_USERS: usize = 20;
+pub(super) const MAX_USERS: usize = 20;
 
 #[derive(Debug)]
 pub(super) struct Scrape {
@@ -111,9 +111,9 @@ impl Scrape {
 
 /// The users with the most bytes. O(users).
 fn most_served(mut users: Vec<UserView<Who>>) -> Vec<UserView<Who>> {
-    if users.len() > MOST_USERS {
-        users.select_nth_unstable_by_key(MOST_USERS, |user| std::cmp::Reverse(user.units));
-        users.truncate(MOST_USERS);
+    if users.len() > MAX_USERS {
+        users.select_nth_unstable_by_key(MAX_USERS, |user| std::cmp::Reverse(user.units));
+        users.truncate(MAX_USERS);
     }
     users
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Maximum number of users, and of requests, in the lists.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 /// A response that received bytes within this time is shown as receiving.
 const LATELY: Nanos = Nanos::from_secs(1);
 /// Stages in the order of the list.
@@ -208,7 +208,7 @@ fn users(config: &Config, all: &[UserView<Who>], rates: &Rates, chosen: &Chosen)
         let (a, b) = (key(fast, a), key(slow, b));
         b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
     });
-    let rows = order.iter().take(MOST_ROWS).map(|(user, bytes_per_s)| User {
+    let rows = order.iter().take(MAX_ROWS).map(|(user, bytes_per_s)| User {
         who: user.who.to_string(),
         class: class_name(config, user.class.0),
         bytes_per_s: *bytes_per_s,
@@ -216,7 +216,7 @@ fn users(config: &Config, all: &[UserView<Who>], rates: &Rates, chosen: &Chosen)
         live: user.live,
         requests: user.requests,
     });
-    (rows.collect(), order.len().saturating_sub(MOST_ROWS))
+    (rows.collect(), order.len().saturating_sub(MAX_ROWS))
 }
 
 /// Receiving requests first, queued ones last; within a stage the oldest first.
@@ -242,7 +242,7 @@ fn requests(config: &Config, view: &View<Who>, chosen: &Chosen) -> (Vec<Request>
         length_bytes: live.length,
         spent: SpentSeconds::of(&live.spent),
     };
-    (order.iter().take(MOST_ROWS).map(row).collect(), order.len().saturating_sub(MOST_ROWS))
+    (order.iter().take(MAX_ROWS).map(row).collect(), order.len().saturating_sub(MAX_ROWS))
 }
 
 /// A request's stage, and what it is waiting for in words. `of_class` and `all` requests are in flight.

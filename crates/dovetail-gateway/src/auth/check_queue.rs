@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     const LOOK: Duration = Duration::from_secs(1);
-    const MOST: usize = 20;
+    const MAX_ROUNDS: usize = 20;
 
     fn client(last: u8) -> Who {
         Who::Address([10, 0, 0, last].into())
@@ -101,7 +101,7 @@ mod tests {
                         sleep(LOOK).await;
                     };
                     let client = client(1 + number % 2);
-                    let look = guesses.in_turn((&client, MOST), || None, examine);
+                    let look = guesses.in_turn((&client, MAX_ROUNDS), || None, examine);
                     // Two are cancelled during their check, which continues, and two before it.
                     timeout(if [0, 1, 8, 9].contains(&number) { LOOK / 2 } else { Duration::MAX }, look).await
                 });
@@ -130,7 +130,7 @@ mod tests {
                         found.set(true);
                     };
                     let is_known = || (number % 2 == 0 && known.get()).then_some(());
-                    guesses.in_turn((&client(1), MOST), is_known, examine).await.expect("a place");
+                    guesses.in_turn((&client(1), MAX_ROUNDS), is_known, examine).await.expect("a place");
                     (number, from.elapsed())
                 });
             }
@@ -154,16 +154,16 @@ mod tests {
         let mut asked = JoinSet::new();
         let look = |last| {
             let guesses = Rc::clone(&guesses);
-            async move { guesses.in_turn((&client(last), MOST), || None, sleep(LOOK)).await }
+            async move { guesses.in_turn((&client(last), MAX_ROUNDS), || None, sleep(LOOK)).await }
         };
         let counted = async {
-            for _ in 0..MOST + 3 {
+            for _ in 0..MAX_ROUNDS + 3 {
                 asked.spawn_local(look(1));
             }
             sleep(LOOK / 2).await;
             let refused: Vec<_> = (0..3).filter_map(|_| asked.try_join_next()).collect();
             assert!(
-                refused.iter().all(|refused| matches!(refused, Ok(Err(Refusal::TooManyRequests(MOST))))),
+                refused.iter().all(|refused| matches!(refused, Ok(Err(Refusal::TooManyRequests(MAX_ROUNDS))))),
                 "{refused:?}"
             );
             assert!(asked.try_join_next().is_none() && refused.len() == 3, "the others wait");

@@ -10,9 +10,9 @@ use dovetail_toml::Fault;
 use crate::config::{ConfigError, read_text};
 
 /// Maximum number of users in a file.
-const MOST_USERS: usize = 10_000;
+const MAX_USERS: usize = 10_000;
 /// Maximum length of a name in bytes.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// The bcrypt cost from which a check takes more than a second.
 const TOO_COSTLY: u32 = 15;
 
@@ -48,8 +48,8 @@ fn users(text: &str) -> Result<Users, Fault> {
         let (name, hash) = line.split_once(':').ok_or_else(|| wrong("it is not name:hash: use htpasswd -B"))?;
         let shown = clip(name).escape_debug().to_string();
         let wrong = |what: &str| wrong(&format!("user '{shown}': {what}"));
-        if name.is_empty() || name.len() > LONGEST_NAME {
-            return Err(wrong(&format!("a name has from 1 to {LONGEST_NAME} bytes")));
+        if name.is_empty() || name.len() > MAX_NAME {
+            return Err(wrong(&format!("a name has from 1 to {MAX_NAME} bytes")));
         }
         let is_bcrypt = ["$2y$", "$2b$"].iter().any(|version| hash.starts_with(version));
         let parts = is_bcrypt.then(|| hash.parse::<HashParts>().ok()).flatten();
@@ -58,8 +58,8 @@ fn users(text: &str) -> Result<Users, Fault> {
         if !(4..TOO_COSTLY).contains(&cost) {
             return Err(wrong(&format!("a cost of {cost}: use htpasswd -B -C with one from 4 to {}", TOO_COSTLY - 1)));
         }
-        if hashes.len() == MOST_USERS {
-            return Err(wrong(&format!("with it there are over {MOST_USERS} users")));
+        if hashes.len() == MAX_USERS {
+            return Err(wrong(&format!("with it there are over {MAX_USERS} users")));
         }
         let hash: Arc<str> = hash.into();
         if costliest.as_ref().is_none_or(|(most, _)| cost > *most) {

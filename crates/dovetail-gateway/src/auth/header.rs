@@ -6,7 +6,7 @@ use base64::{
 };
 
 /// Longer headers are not decoded, in bytes.
-const LONGEST_HEADER: usize = 1024;
+const MAX_HEADER_BYTES: usize = 1024;
 
 /// With or without padding: clients differ.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -22,5 +22,5 @@ pub(super) fn basic(header: &[u8]) -> Option<&[u8]> {
 
 /// `name:password`
 pub(super) fn decoded(encoded: &[u8]) -> Option<Vec<u8>> {
-    if encoded.len() > LONGEST_HEADER { None } else { BASE64.decode(encoded).ok() }
+    if encoded.len() > MAX_HEADER_BYTES { None } else { BASE64.decode(encoded).ok() }
 }

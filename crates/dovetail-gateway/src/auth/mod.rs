@@ -7,7 +7,7 @@
 //!
 //! Another program may check them instead (`helper.rs`).
 //!
-//! Guessing is slow: at most [`MOST_JOBS`] checks are in flight, no two for the same credentials, and the answer to wrong ones
+//! Guessing is slow: at most [`MAX_JOBS`] checks are in flight, no two for the same credentials, and the answer to wrong ones
 //! should be delayed by [`DELAY`]. A name that does not exist costs as much as the costliest one that does.
 
 mod check_queue;
@@ -36,7 +36,7 @@ use memory::Memory;
 use recent::Fingerprint;
 
 /// Maximum number of concurrent bcrypt checks.
-pub const MOST_JOBS: usize = 4;
+pub const MAX_JOBS: usize = 4;
 /// Delay between finding that credentials are wrong and the answer.
 pub const DELAY: Duration = Duration::from_secs(1);
 /// When to retry after [`Check::Busy`].
@@ -138,7 +138,7 @@ impl Passwords {
         match self.shared.memory.seen(fingerprint, now) {
             Some(Some(name)) => return Check::Known(name),
             Some(None) => return Check::Unknown,
-            None if in_flight.len() == MOST_JOBS || in_flight.contains(&fingerprint) => return Check::Busy,
+            None if in_flight.len() == MAX_JOBS || in_flight.contains(&fingerprint) => return Check::Busy,
             None => in_flight.push(fingerprint),
         }
         let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));

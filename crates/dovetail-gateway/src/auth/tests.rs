@@ -101,7 +101,7 @@ fn a_password_may_hold_colons_and_any_letters_and_counts_up_to_72_bytes() {
 #[test]
 fn at_most_four_jobs_are_in_flight_and_none_twice() {
     let (passwords, now) = (passwords(), Instant::now());
-    let mut jobs: Vec<_> = (0..MOST_JOBS).map(|guess| look(&passwords, &format!("aladdin:{guess}"), now)).collect();
+    let mut jobs: Vec<_> = (0..MAX_JOBS).map(|guess| look(&passwords, &format!("aladdin:{guess}"), now)).collect();
     assert!(jobs.iter().all(|check| matches!(check, Check::Work(_))));
     assert!(matches!(look(&passwords, "berta:geheim", now), Check::Busy), "four are in flight");
     jobs.pop();

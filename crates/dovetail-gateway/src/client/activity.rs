@@ -28,7 +28,7 @@ pub(crate) struct Activity {
 }
 
 /// Maximum bytes of interim responses waiting to be written.
-const MOST_INTERIM: usize = 64 * 1024;
+const MAX_INTERIM_BYTES: usize = 64 * 1024;
 
 /// A request in flight, from its header to the last byte of its answer.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Activity {
     /// Queues an interim response to be written, unless too much is waiting.
     pub(crate) fn say(&self, interim: Vec<u8>) {
         let mut waits = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
-        if waits.len() + interim.len() <= MOST_INTERIM {
+        if waits.len() + interim.len() <= MAX_INTERIM_BYTES {
             waits.extend(interim);
         }
         drop(waits);

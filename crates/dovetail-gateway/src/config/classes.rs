@@ -21,14 +21,14 @@ use super::{
     hosts::{self, HostIndex},
     hours::{Hours, hours},
     model::{Class, Config},
-    name::{EXPECTED, LONGEST_NAME, is_in_name},
+    name::{EXPECTED, MAX_NAME, is_in_name},
     prefixes::Prefix,
 };
 
 /// The name of the class for all other users.
 pub(super) const DEFAULT: &str = "default";
 /// Maximum number of classes, including the default one: each is a label of metrics.
-pub(super) const MOST_CLASSES: usize = 64;
+pub(super) const MAX_CLASSES: usize = 64;
 
 impl Config {
     /// The network of addresses that are the same user as this one, unless it is in a group. O(classes' prefixes).
@@ -143,10 +143,10 @@ pub(super) fn read(
                 return Err(section.wrong("hosts", format!("{host} is in class {} already", quoted(&other))));
             }
         }
-        let most = MOST_CLASSES - usize::from(!names.contains(DEFAULT));
+        let most = MAX_CLASSES - usize::from(!names.contains(DEFAULT));
         if classes.len() == most {
             return Err(
-                section.wrong("name", format!("there are at most {MOST_CLASSES} classes, the default one included"))
+                section.wrong("name", format!("there are at most {MAX_CLASSES} classes, the default one included"))
             );
         }
         classes.push(class);
@@ -160,12 +160,12 @@ pub(super) fn read(
 }
 
 fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Class, Fault> {
-    let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
+    let name = section.one("name", values::name(MAX_NAME, is_in_name, EXPECTED))?;
     let weight = section.one("weight", weight)?.unwrap_or_default();
     let weights = section.sections("weights")?.into_iter().map(weight_of_hours).collect::<Result<_, _>>()?;
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
     let users = section.list("users", user_name())?.unwrap_or_default();
-    let groups = section.list("groups", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_default();
+    let groups = section.list("groups", values::name(MAX_NAME, is_in_name, EXPECTED))?.unwrap_or_default();
     let hosts = hosts::read(section, ("hosts", "hosts_file"), folder)?;
     let rate = section.one("rate", values::rate)?;
     let open = hours(section, "hours")?;

@@ -20,7 +20,7 @@ use super::{
         Access, Admin, Config, Downlink, Forwarded, Helper, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Store,
         Timeouts, Uplink,
     },
-    name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
+    name::{EXPECTED, MAX_NAME, default_name, is_in_name},
     pac, pages, parents,
     path::path,
     prefixes::{Prefix, Prefixes},
@@ -78,7 +78,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let access = access(in_access, folder)?;
     let groups = groups::read(in_groups, access.has_names())?;
     let (mut classes, default_class) = classes::read(in_classes, (&groups, access.has_names()), folder)?;
-    let quotas = quotas::read(in_quotas, &mut classes, classes::MOST_CLASSES)?;
+    let quotas = quotas::read(in_quotas, &mut classes, classes::MAX_CLASSES)?;
     let hosts = classes::by_host(&classes);
     let parents = parents::read(in_parents, &proxy.listen, folder)?;
     let limits = limits(in_limits)?;
@@ -115,7 +115,7 @@ fn proxy(mut section: Section<'_>, folder: &Path) -> Result<Proxy, Fault> {
         listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
         redirect: section.list("redirect", values::address)?.unwrap_or_default(),
         tproxy: section.list("tproxy", values::address)?.unwrap_or_default(),
-        name: section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_else(default_name),
+        name: section.one("name", values::name(MAX_NAME, is_in_name, EXPECTED))?.unwrap_or_else(default_name),
         forwarded: section.one("forwarded", word(&forwarded))?.unwrap_or_default(),
         nameservers: section.list("nameservers", values::nameserver)?.unwrap_or_default(),
         trusted: of_all(section.list("trusted", values::prefix)?.unwrap_or_default()),

@@ -12,12 +12,12 @@ use dovetail_toml::{
 };
 
 use super::{
-    name::{EXPECTED, LONGEST_NAME, is_in_name},
+    name::{EXPECTED, MAX_NAME, is_in_name},
     prefixes::{Prefix, Prefixes},
 };
 
 /// Maximum number of groups.
-const MOST_GROUPS: usize = 4096;
+const MAX_GROUPS: usize = 4096;
 
 /// `[[group]]`: addresses and names that form one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +77,8 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_names: bool) -> Result<Groups
             let what = format!("there are two groups {}: names are unique", quoted(&group.name));
             return Err(section.wrong("name", what));
         }
-        if at == MOST_GROUPS {
-            return Err(section.wrong("name", format!("there are at most {MOST_GROUPS} groups")));
+        if at == MAX_GROUPS {
+            return Err(section.wrong("name", format!("there are at most {MAX_GROUPS} groups")));
         }
         if group.clients.is_empty() && group.users.is_empty() {
             let what = format!("group {} has neither clients nor users: add some", quoted(&group.name));
@@ -106,7 +106,7 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_names: bool) -> Result<Groups
 }
 
 fn read_one(section: &mut Section<'_>) -> Result<Group, Fault> {
-    let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
+    let name = section.one("name", values::name(MAX_NAME, is_in_name, EXPECTED))?;
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
     let users = section.list("users", user_name())?.unwrap_or_default();
     section.end()?;
@@ -117,5 +117,5 @@ fn read_one(section: &mut Section<'_>) -> Result<Group, Fault> {
 /// A valid user name.
 pub(super) fn user_name() -> impl Fn(&toml::de::DeValue<'_>) -> Result<Arc<str>, String> {
     let in_user = |letter: char| !letter.is_control() && letter != ':';
-    values::name(LONGEST_NAME, in_user, "a user's name of 1 to 64 characters, without colons")
+    values::name(MAX_NAME, in_user, "a user's name of 1 to 64 characters, without colons")
 }

@@ -26,9 +26,9 @@ use super::{
 };
 
 /// Maximum number of entries of a list, including its files.
-const MOST: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 /// Maximum length of a name in bytes (RFC 1035, section 2.3.4).
-const LONGEST: usize = 253;
+const MAX_NAME_BYTES: usize = 253;
 
 /// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -72,7 +72,7 @@ fn patterns(written: &str) -> Result<Vec<HostPattern>, String> {
     let Ok(ascii) = idna::domain_to_ascii(name) else { return wrong("it is not a name that the DNS can have") };
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     let has_labels = ascii.split('.').all(|label| (1..=63).contains(&label.len()));
-    if ascii.len() > LONGEST || !ascii.bytes().all(is_name) || !has_labels {
+    if ascii.len() > MAX_NAME_BYTES || !ascii.bytes().all(is_name) || !has_labels {
         return wrong("it is not a name that the DNS can have");
     }
     let (itself, below) = (HostPattern::Name(ascii.as_str().into()), HostPattern::Below(ascii.as_str().into()));
@@ -100,8 +100,10 @@ pub(super) fn read(
             let found =
                 found.map_err(|why| section.wrong(hosts_file, format!("{}, line {number}: {why}", file.display())))?;
             all.extend(found);
-            if all.len() > MOST {
-                return Err(section.wrong(hosts_file, format!("there are over {MOST} hosts with {}", file.display())));
+            if all.len() > MAX_ENTRIES {
+                return Err(
+                    section.wrong(hosts_file, format!("there are over {MAX_ENTRIES} hosts with {}", file.display()))
+                );
             }
         }
     }

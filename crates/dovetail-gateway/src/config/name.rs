@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Maximum length of a name in characters.
-pub(super) const LONGEST_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 /// Describes a valid name in messages.
 pub(super) const EXPECTED: &str = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
 const PREFIX: &str = "dovetail-";
@@ -31,7 +31,7 @@ fn of_host(host: &str) -> String {
     // Names of machines that were never named.
     let is_none = ["", "none", "localhost", "localhost.localdomain"].contains(&plain);
     let suffix = if is_none { format!("{:08x}", RandomState::new().hash_one(0_u8) as u32) } else { plain.to_owned() };
-    PREFIX.chars().chain(suffix.chars()).take(LONGEST_NAME).collect()
+    PREFIX.chars().chain(suffix.chars()).take(MAX_NAME).collect()
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
             assert_eq!(of_host(host), name);
         }
         let long = of_host(&"x".repeat(100));
-        assert_eq!((long.len(), long.chars().all(is_in_name)), (LONGEST_NAME, true));
+        assert_eq!((long.len(), long.chars().all(is_in_name)), (MAX_NAME, true));
     }
 
     #[test]

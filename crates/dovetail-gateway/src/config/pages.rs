@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Maximum length of a host name (RFC 1035, section 2.3.4).
-const LONGEST_HOST: usize = 253;
+const MAX_HOST_BYTES: usize = 253;
 
 /// `[pages]`
 pub(super) fn pages(mut section: Section<'_>, proxy: &Proxy) -> Result<Pages, Fault> {
@@ -21,7 +21,7 @@ pub(super) fn pages(mut section: Section<'_>, proxy: &Proxy) -> Result<Pages, Fa
 
 /// A host name in lower case. An address is not a name.
 pub(crate) fn host(text: &str) -> Option<String> {
-    let is_name = (1..=LONGEST_HOST).contains(&text.len()) && text.chars().all(is_in_name);
+    let is_name = (1..=MAX_HOST_BYTES).contains(&text.len()) && text.chars().all(is_in_name);
     let is_whole = !text.starts_with(['.', '-']) && !text.ends_with(['.', '-']) && !text.contains("..");
     (is_name && is_whole && text.parse::<IpAddr>().is_err()).then(|| text.to_ascii_lowercase())
 }

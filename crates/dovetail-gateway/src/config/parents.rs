@@ -15,13 +15,13 @@ use dovetail_toml::{
 use super::{
     groups::user_name,
     hosts::{self, HostIndex, HostPattern},
-    name::{EXPECTED, LONGEST_NAME, is_in_name},
+    name::{EXPECTED, MAX_NAME, is_in_name},
     parent_tls::{self, ParentTls},
     path::path,
 };
 
 /// Maximum number of parents.
-const MOST_PARENTS: usize = 64;
+const MAX_PARENTS: usize = 64;
 
 /// `[[parent]]`
 #[derive(Clone)]
@@ -89,8 +89,8 @@ pub(super) fn read(sections: Vec<Section<'_>>, own: &[SocketAddr], folder: &Path
         if own.iter().any(|own| Some(own.ip()) == address && own.port() == *port) {
             return Err(section.wrong("address", "that is this gateway itself"));
         }
-        if parents.len() == MOST_PARENTS {
-            return Err(section.wrong("name", format!("there are at most {MOST_PARENTS} parents")));
+        if parents.len() == MAX_PARENTS {
+            return Err(section.wrong("name", format!("there are at most {MAX_PARENTS} parents")));
         }
         parents.push(Arc::new(parent));
     }
@@ -99,7 +99,7 @@ pub(super) fn read(sections: Vec<Section<'_>>, own: &[SocketAddr], folder: &Path
 
 fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Parent, Fault> {
     let expected = "a proxy's name or address and its port, such as \"proxy.provider.example:3128\"";
-    let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
+    let name = section.one("name", values::name(MAX_NAME, is_in_name, EXPECTED))?;
     let address = section.one("address", text(expected, host_and_port))?;
     let hosts = hosts::read(section, ("hosts", "hosts_file"), folder)?;
     let except = hosts::read(section, ("except", "except_file"), folder)?;

@@ -14,11 +14,11 @@ use super::{
     every::Every,
     hours::{day, hours},
     model::{Beyond, Class, Per, Quota},
-    name::{EXPECTED, LONGEST_NAME, is_in_name},
+    name::{EXPECTED, MAX_NAME, is_in_name},
 };
 
 /// Maximum number of quotas: each is checked for each request.
-const MOST_QUOTAS: usize = 16;
+const MAX_QUOTAS: usize = 16;
 /// The range of a quota's limit, in bytes.
 const BYTES: std::ops::RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 /// Prefix of the name of the class for users beyond a quota.
@@ -35,8 +35,8 @@ pub(super) fn read(sections: Vec<Section<'_>>, classes: &mut Vec<Class>, most: u
         if !names.insert(name.clone()) {
             return Err(section.wrong("name", format!("there are two quotas {}: names are unique", quoted(name))));
         }
-        if quotas.len() == MOST_QUOTAS {
-            return Err(section.wrong("name", format!("there are at most {MOST_QUOTAS} quotas")));
+        if quotas.len() == MAX_QUOTAS {
+            return Err(section.wrong("name", format!("there are at most {MAX_QUOTAS} quotas")));
         }
         if let Some(unknown) = quota.classes.iter().find(|name| classes[..own].iter().all(|class| class.name != **name))
         {
@@ -76,8 +76,8 @@ pub(super) fn read(sections: Vec<Section<'_>>, classes: &mut Vec<Class>, most: u
 }
 
 fn read_one(section: &mut Section<'_>) -> Result<Quota, Fault> {
-    let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
-    let classes = section.list("classes", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_default();
+    let name = section.one("name", values::name(MAX_NAME, is_in_name, EXPECTED))?;
+    let classes = section.list("classes", values::name(MAX_NAME, is_in_name, EXPECTED))?.unwrap_or_default();
     let per = section.one("per", word(&[("user", Per::User), ("class", Per::Class)]))?.unwrap_or_default();
     let every = section.one("every", word(&[("day", Kind::Day), ("week", Kind::Week), ("month", Kind::Month)]))?;
     let starts = section.one("starts", starts)?;

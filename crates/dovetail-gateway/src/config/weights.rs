@@ -6,7 +6,7 @@ use jiff::{ZonedDateTime, civil::DateTime};
 use super::model::{Class, Config};
 
 /// If hours change more often than this without changing the weight, it is taken to be constant.
-const MOST_TURNS: usize = 1_024;
+const MAX_TURNS: usize = 1_024;
 
 impl Class {
     /// Its weight at a local time. O(hours).
@@ -20,7 +20,7 @@ impl Class {
     pub fn next_weight(&self, at: &ZonedDateTime) -> Option<ZonedDateTime> {
         let weight = self.weight_at(at.datetime());
         let mut at = at.clone();
-        for _ in 0..MOST_TURNS {
+        for _ in 0..MAX_TURNS {
             at = self.weights.iter().filter_map(|(hours, _)| hours.next_change(&at)).min()?;
             if self.weight_at(at.datetime()) != weight {
                 return Some(at);

@@ -14,17 +14,17 @@ use std::time::Duration;
 /// Number of windows that a measurement is divided into.
 const WINDOWS: u32 = 20;
 /// Minimum length of a window: senders send in bursts, and retransmissions arrive late.
-const LEAST_WINDOW: Duration = Duration::from_millis(200);
+const MIN_WINDOW: Duration = Duration::from_millis(200);
 /// Minimum number of windows after the ramp for a result.
-const LEAST_WINDOWS: usize = 4;
+const MIN_WINDOWS: usize = 4;
 /// The ramp is over once this fraction of the later half's rate is reached.
 const RAMP: f64 = 0.8;
 /// If halves differ by more than this, the link's rate has changed.
 const CHANGE: f64 = 0.15;
 /// Minimum rise of a round trip that indicates a queue on its way.
-const LEAST_RISE: Duration = Duration::from_millis(3);
+const MIN_RISE: Duration = Duration::from_millis(3);
 /// Minimum fraction of probes at rest that must be answered.
-const LEAST_ANSWERED: f64 = 0.75;
+const MIN_ANSWERED: f64 = 0.75;
 /// Probes whose rise is at least this fraction of the largest measure the same queue.
 const SEES: f64 = 0.6;
 
@@ -52,18 +52,18 @@ pub struct Throughput {
 pub(super) fn throughput(arrived: &[Arrived]) -> Option<Throughput> {
     let (first, last) = (arrived.first()?, arrived.last()?);
     let lasted = last.at.saturating_sub(first.at);
-    let window = (lasted / WINDOWS).max(LEAST_WINDOW);
+    let window = (lasted / WINDOWS).max(MIN_WINDOW);
     let rates = windows(arrived, window);
     let later = sorted(&rates[rates.len() / 2..]);
     let full = RAMP * later.get(later.len() / 2).copied().filter(|&rate| rate > 0.0)?;
     let ramp = rates.iter().position(|&rate| rate >= full)?;
     let steady = &rates[ramp..];
-    if steady.len() < LEAST_WINDOWS {
+    if steady.len() < MIN_WINDOWS {
         return None;
     }
     let (early, late) = steady.split_at(steady.len() / 2);
     let [early_rate, late_rate] = [early, late].map(middle);
-    let has_changed = early.len() >= LEAST_WINDOWS && (early_rate / late_rate - 1.0).abs() > CHANGE;
+    let has_changed = early.len() >= MIN_WINDOWS && (early_rate / late_rate - 1.0).abs() > CHANGE;
     let (from, counted) = if has_changed { (ramp + early.len(), late) } else { (ramp, steady) };
     let bytes_per_s = middle(counted);
     let sorted = sorted(counted);
@@ -161,7 +161,7 @@ impl Seen {
     /// Whether enough of the probes at rest were answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        self.idle.back > 0 && f64::from(self.idle.back) >= LEAST_ANSWERED * f64::from(self.idle.sent)
+        self.idle.back > 0 && f64::from(self.idle.back) >= MIN_ANSWERED * f64::from(self.idle.sent)
     }
 
     /// How much a full downlink added to the round trip: the far buffer.
@@ -186,7 +186,7 @@ impl Seen {
 /// was not filled, of all that are answered. `None` if none is answered, or none sees a queue. Ties go to the earlier one.
 pub(super) fn choose(seen: &[Seen]) -> Option<usize> {
     let most = seen.iter().filter_map(Seen::downlink_buffer).max();
-    if most.is_some_and(|most| most < LEAST_RISE) {
+    if most.is_some_and(|most| most < MIN_RISE) {
         return None;
     }
     let sees = |seen: &Seen| match most {

@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::{config::Limits, descriptors::Descriptors, sys};
 
 /// A window may grow to what the link carries in this many seconds (`RequestSetup`).
-const LONGEST_WINDOW_S: f64 = 1.4;
+const MAX_WINDOW_S: f64 = 1.4;
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn windows(rmem_max: Option<String>, bytes_per_s: Option<f64>) -> Check {
     let Some(bytes_per_s) = bytes_per_s else {
         return Check { what, found: format!("{found}; what is needed depends on the link's rate"), advice: None };
     };
-    let needed = (bytes_per_s * LONGEST_WINDOW_S) as u64;
+    let needed = (bytes_per_s * MAX_WINDOW_S) as u64;
     let advice = (most < needed).then(|| {
         let to = needed.next_power_of_two();
         format!(

@@ -49,7 +49,7 @@ const AT_REST: Duration = Duration::from_secs(3);
 /// Pause between two transfers, for queues to drain.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of probes tested while the link is full: each takes a little of it.
-const MOST_TRIED: usize = 6;
+const MAX_CANDIDATES: usize = 6;
 
 /// What to measure, and how.
 #[derive(Debug, Clone)]
@@ -251,8 +251,8 @@ async fn at_rest(
     all.sort_by_key(|(_, seen)| !seen.is_answered());
     let answered = all.iter().filter(|(_, seen)| seen.is_answered()).count();
     // The last answered one stays: a handshake, the last resort, is sorted there.
-    if answered > MOST_TRIED {
-        all.drain(MOST_TRIED - 1..answered - 1);
+    if answered > MAX_CANDIDATES {
+        all.drain(MAX_CANDIDATES - 1..answered - 1);
     }
     Ok(all.into_iter().unzip())
 }

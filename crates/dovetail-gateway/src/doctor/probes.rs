@@ -26,7 +26,7 @@ const HANDSHAKE_EVERY: Duration = Duration::from_millis(250);
 /// Later answers count as lost.
 const LATEST: Duration = Duration::from_secs(3);
 /// Routers beyond this distance are beyond the link.
-const MOST_HOPS: u8 = 6;
+const MAX_HOPS: u8 = 6;
 /// How long routers have to answer.
 const HOPS_TIME: Duration = Duration::from_millis(1500);
 
@@ -49,12 +49,12 @@ impl Candidate {
     }
 }
 
-/// Routers on the way to an address, by distance, and the address itself if it is within `MOST_HOPS`. Empty without raw
+/// Routers on the way to an address, by distance, and the address itself if it is within `MAX_HOPS`. Empty without raw
 /// sockets.
 pub(super) async fn route(towards: IpAddr) -> Vec<(u8, IpAddr)> {
     let local = LocalSet::new();
     let mut asked = JoinSet::new();
-    for hops in 1..=MOST_HOPS {
+    for hops in 1..=MAX_HOPS {
         asked.spawn_local_on(async move { Some((hops, hop(hops, towards).await.ok()?)) }, &local);
     }
     let mut answered: Vec<_> = local.run_until(asked.join_all()).await.into_iter().flatten().collect();

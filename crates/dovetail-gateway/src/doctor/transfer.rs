@@ -27,7 +27,7 @@ const SAMPLE: Duration = Duration::from_millis(25);
 /// Time to connect, and for a server to begin its response.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum length of a response's status line and header.
-const LONGEST_HEAD: usize = 16 << 10;
+const MAX_HEAD_BYTES: usize = 16 << 10;
 /// Bytes read or written at a time.
 const PIECE: usize = 32 << 10;
 
@@ -204,7 +204,7 @@ async fn response(stream: &mut TcpStream) -> Result<(u16, u64), DoctorError> {
     let read = async {
         loop {
             let from = head.len();
-            if stream.read_buf(&mut head).await.map_err(broken)? == 0 || head.len() > LONGEST_HEAD {
+            if stream.read_buf(&mut head).await.map_err(broken)? == 0 || head.len() > MAX_HEAD_BYTES {
                 return Err(DoctorError::Answer("the server's answer is not HTTP".into()));
             }
             let from = from.saturating_sub(3);

@@ -31,10 +31,10 @@ use crate::{
 };
 
 /// Maximum number of refusals being sent at once. Further connections are closed without one.
-const MOST_TURNED_AWAY: usize = 64;
+const MAX_TURNED_AWAY: usize = 64;
 
 /// Maximum time to send a refusal.
-const LONGEST: Duration = Duration::from_secs(2);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Admits clients.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Door {
             return;
         }
         let guard = Rc::clone(&self.turned_away);
-        if Rc::strong_count(&guard) >= MOST_TURNED_AWAY {
+        if Rc::strong_count(&guard) >= MAX_TURNED_AWAY {
             return;
         }
         debug!("refused: {refusal}");
@@ -172,7 +172,7 @@ impl Door {
                 io::Result::Ok(())
             };
             // A client that does not read it cannot be helped.
-            drop(timeout(LONGEST, told).await);
+            drop(timeout(REFUSAL_TIMEOUT, told).await);
             drop(guard);
         });
     }

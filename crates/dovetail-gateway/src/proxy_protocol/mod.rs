@@ -15,9 +15,9 @@ use tokio::{io::AsyncReadExt, net::TcpStream};
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 const WORD: &[u8] = b"PROXY ";
 /// Maximum length of a version 1 line, including its end.
-const LONGEST_LINE: usize = 107;
+const MAX_LINE_BYTES: usize = 107;
 /// Maximum length after the first 16 bytes of version 2: addresses, and more that is not needed here.
-const LONGEST_REST: usize = 16 * 1024;
+const MAX_REST_BYTES: usize = 16 * 1024;
 
 /// The announced source of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) async fn announced(stream: &mut TcpStream) -> io::Result<Announced> {
         stream.read_exact(&mut head).await?;
         let [command, family, length @ ..] = head;
         let length = usize::from(u16::from_be_bytes(length));
-        if length > LONGEST_REST {
+        if length > MAX_REST_BYTES {
             return Err(wrong());
         }
         let mut rest = vec![0; length];
@@ -53,8 +53,8 @@ pub(crate) async fn announced(stream: &mut TcpStream) -> io::Result<Announced> {
     }
     let mut line = first.to_vec();
     while !line.ends_with(b"\n") {
-        let mut more = [0; LONGEST_LINE];
-        let more = &mut more[..LONGEST_LINE - line.len()];
+        let mut more = [0; MAX_LINE_BYTES];
+        let more = &mut more[..MAX_LINE_BYTES - line.len()];
         if more.is_empty() {
             return Err(wrong());
         }

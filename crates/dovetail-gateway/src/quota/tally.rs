@@ -20,7 +20,7 @@ use super::counter::Counter;
 use crate::config::{Beyond, Every, Per, Quota};
 
 /// Maximum number of counters, of users or classes, per quota.
-pub(super) const MOST_COUNTERS: usize = 65_536;
+pub(super) const MAX_COUNTERS: usize = 65_536;
 /// A clock that was put back is trusted after this many seconds.
 const BELIEVED_S: u32 = 3_600;
 
@@ -69,7 +69,7 @@ impl Tally {
         let counters = of_period.map(|(who, _, used)| (Arc::clone(who), Rc::new(Counter::stored(*used)))).collect();
         let tally = Self {
             quota,
-            most: MOST_COUNTERS,
+            most: MAX_COUNTERS,
             is_free: Cell::new(false),
             period: Cell::new(period),
             ends: Cell::new(now.timestamp()),

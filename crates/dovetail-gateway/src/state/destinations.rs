@@ -8,7 +8,7 @@ use crate::{
     destination,
     local_addresses::OwnAddresses,
     refusal::Refusal,
-    resolve::{MOST_ADDRESSES, Names},
+    resolve::{MAX_ADDRESSES, Names},
 };
 
 /// Resolves and checks where requests may go.
@@ -61,7 +61,7 @@ impl Destinations {
         let within = self.settings.config().timeouts.resolve;
         let names = Rc::clone(&self.names.borrow());
         let mut found = names.find(host, within).await?;
-        found.truncate(MOST_ADDRESSES);
+        found.truncate(MAX_ADDRESSES);
         Ok(found)
     }
 
@@ -86,7 +86,7 @@ impl Destinations {
                 Err(why) => refused = Some((address, why)),
             }
         }
-        reached.truncate(MOST_ADDRESSES);
+        reached.truncate(MAX_ADDRESSES);
         match refused {
             Some((address, why)) if reached.is_empty() => {
                 Err(Refusal::Destination { host: Arc::clone(host), address, why })

@@ -38,7 +38,7 @@ impl Identities {
             passwords: RefCell::new(passwords.map(Rc::new)),
             helper: RefCell::default(),
             guesses: CheckQueue::default(),
-            jobs: Arc::new(Semaphore::new(auth::MOST_JOBS)),
+            jobs: Arc::new(Semaphore::new(auth::MAX_JOBS)),
         }
     }
 
@@ -135,12 +135,12 @@ impl Identities {
 
     /// Maximum number of queued requests per client, which may be an address shared by many users.
     fn most_waiting(&self) -> usize {
-        self.settings.config().limits.requests_per_user.max(LEAST_WAITING)
+        self.settings.config().limits.requests_per_user.max(MIN_QUEUED)
     }
 }
 
 /// At least this many requests of a client may queue, even if users may have fewer.
-const LEAST_WAITING: usize = 256;
+const MIN_QUEUED: usize = 256;
 
 /// The user of the credentials; `None` if they are wrong, which the client is told after a delay.
 type Found = Result<Option<Arc<str>>, Refusal>;

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, ZonedDateTime};
 use crate::{config::Config, headers::Via};
 
 /// hyper's minimum for a header.
-const LEAST_HEADER_BYTES: usize = 8192;
+const MIN_HEADER_BYTES: usize = 8192;
 
 /// The configuration, and what is derived from it for each message.
 #[derive(Debug)]
@@ -61,6 +61,6 @@ impl Settings {
     /// Maximum bytes and fields of a header.
     pub(crate) fn header_limits(&self) -> (usize, usize) {
         let config = self.config.borrow();
-        (config.limits.header_bytes.max(LEAST_HEADER_BYTES), config.limits.headers)
+        (config.limits.header_bytes.max(MIN_HEADER_BYTES), config.limits.headers)
     }
 }

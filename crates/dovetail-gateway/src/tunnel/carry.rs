@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// Smaller bursts are not requests.
-const LEAST_REQUEST: usize = 64;
+const MIN_REQUEST_BYTES: usize = 64;
 /// What TLS adds to a small piece.
 const RECORD: usize = 22;
 /// Assumed typical length of a tunnel's answers before any arrived.
@@ -111,7 +111,7 @@ impl Tunnel {
             stale: Cell::new(0),
             is_quiet: Cell::new(false),
             sampled,
-            least_request: LEAST_REQUEST + if is_sealed { RECORD } else { 0 },
+            least_request: MIN_REQUEST_BYTES + if is_sealed { RECORD } else { 0 },
         }
     }
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::rustls::{ClientConnection, IoState};
 
 /// Bytes read from a client at a time.
-const MOST_READ: usize = 8 * 1024;
+const MAX_READ_BYTES: usize = 8 * 1024;
 
 /// A client, and the TLS session for it.
 pub(super) struct Sealed<C> {
@@ -87,8 +87,8 @@ impl<C: AsyncRead + AsyncWrite + Unpin> AsyncRead for Sealed<C> {
             if this.is_over {
                 return Poll::Ready(Ok(()));
             }
-            let mut bytes = [0; MOST_READ];
-            let mut said = ReadBuf::new(&mut bytes[..MOST_READ.min(buffer.remaining())]);
+            let mut bytes = [0; MAX_READ_BYTES];
+            let mut said = ReadBuf::new(&mut bytes[..MAX_READ_BYTES.min(buffer.remaining())]);
             ready!(Pin::new(&mut this.client).poll_read(cx, &mut said))?;
             if said.filled().is_empty() {
                 this.session.send_close_notify();

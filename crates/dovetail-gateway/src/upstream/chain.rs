@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use super::line::Line;
 
 /// Maximum number of bytes that a parent may send before the tunnel begins, including interim responses.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// Why there is no tunnel.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) enum TunnelRefused {
 pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), TunnelRefused> {
     line.write_all(request).await.map_err(TunnelRefused::Error)?;
     line.flush().await.map_err(TunnelRefused::Error)?;
-    let mut left = MOST_BYTES;
+    let mut left = MAX_BYTES;
     loop {
         let status = status(&head(line, &mut left).await?).ok_or(TunnelRefused::Garbage)?;
         match status {

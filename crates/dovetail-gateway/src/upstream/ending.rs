@@ -24,7 +24,7 @@ use crate::sys;
 const EMPTY_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
 /// With this much waiting, the end is not checked, since that copies it.
-const MOST_EXAMINED: usize = 16 * 1024;
+const MAX_EXAMINED_BYTES: usize = 16 * 1024;
 
 /// What was reported for a response so far.
 #[derive(Debug, Default)]
@@ -63,9 +63,9 @@ impl Ending {
 
 /// The number of waiting bytes, if they end with an empty chunk.
 fn up_to_empty_chunk(socket: impl AsFd) -> Option<u64> {
-    let mut bytes = [0; MOST_EXAMINED];
+    let mut bytes = [0; MAX_EXAMINED_BYTES];
     let (waits, _) = recv(socket, &mut bytes, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
-    (waits < MOST_EXAMINED && bytes[..waits].ends_with(EMPTY_CHUNK)).then_some(waits as u64)
+    (waits < MAX_EXAMINED_BYTES && bytes[..waits].ends_with(EMPTY_CHUNK)).then_some(waits as u64)
 }
 
 #[cfg(test)]
@@ -119,26 +119,26 @@ mod tests {
     #[test]
     fn what_waits_is_all_once_the_server_has_closed() {
         let ((gateway, mut server), ending) = (pair(), Ending::default());
-        server.write_all(&[b'x'; 2 * MOST_EXAMINED]).expect("sent");
-        assert_eq!(seen(&ending, &gateway, 2 * MOST_EXAMINED as u64), None);
+        server.write_all(&[b'x'; 2 * MAX_EXAMINED_BYTES]).expect("sent");
+        assert_eq!(seen(&ending, &gateway, 2 * MAX_EXAMINED_BYTES as u64), None);
         server.shutdown(Shutdown::Write).expect("closed");
         while !sys::is_closed_by_peer(gateway.as_fd()) {
             std::thread::yield_now();
         }
-        assert_eq!(ending.rest(&gateway), Some(2 * MOST_EXAMINED as u64));
+        assert_eq!(ending.rest(&gateway), Some(2 * MAX_EXAMINED_BYTES as u64));
         assert_eq!(ending.rest(&gateway), None, "it was said");
         ending.forget();
-        assert_eq!(ending.rest(&gateway), Some(2 * MOST_EXAMINED as u64));
+        assert_eq!(ending.rest(&gateway), Some(2 * MAX_EXAMINED_BYTES as u64));
     }
 
     #[test]
     fn of_more_than_is_examined_no_chunk_is_known() {
         let ((mut gateway, mut server), ending) = (pair(), Ending::default());
-        server.write_all(&[b'x'; MOST_EXAMINED]).expect("sent");
+        server.write_all(&[b'x'; MAX_EXAMINED_BYTES]).expect("sent");
         server.write_all(EMPTY_CHUNK).expect("sent");
-        let all = (MOST_EXAMINED + EMPTY_CHUNK.len()) as u64;
+        let all = (MAX_EXAMINED_BYTES + EMPTY_CHUNK.len()) as u64;
         assert_eq!(seen(&ending, &gateway, all), None);
         gateway.read_exact(&mut [0; 2 * EMPTY_CHUNK.len()]).expect("read");
-        assert_eq!(ending.rest(&gateway), Some((MOST_EXAMINED - EMPTY_CHUNK.len()) as u64));
+        assert_eq!(ending.rest(&gateway), Some((MAX_EXAMINED_BYTES - EMPTY_CHUNK.len()) as u64));
     }
 }

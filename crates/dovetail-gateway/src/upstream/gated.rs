@@ -27,10 +27,10 @@ use crate::{
 };
 
 /// Maximum length of a read, and so of one part of a response.
-const MOST_READ: u64 = 16 * 1024;
+const MAX_READ_BYTES: u64 = 16 * 1024;
 
 /// Maximum length of a header, including interim responses: one that never ends is not a response.
-const MOST_HEAD: u64 = 2 * 1024 * 1024;
+const MAX_HEAD_BYTES: u64 = 2 * 1024 * 1024;
 
 /// TLS adds 22 bytes to each record. Senders start with records of a segment, which adds a sixty-fourth; and there are tickets
 /// for later connections. A response ends before the announced length, never after it.
@@ -200,7 +200,7 @@ impl Gate {
         }
         head.read(bytes);
         self.head.set(head);
-        if !head.is_whole && head.bytes > MOST_HEAD {
+        if !head.is_whole && head.bytes > MAX_HEAD_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "its header does not end"));
         }
         Ok(())
@@ -288,7 +288,7 @@ impl AsyncRead for Gated {
             }
         }
         this.gate.offered.widen(&this.stream, window);
-        let most = allowed.min(MOST_READ).min(buffer.remaining() as u64) as usize;
+        let most = allowed.min(MAX_READ_BYTES).min(buffer.remaining() as u64) as usize;
         let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
         match Pin::new(&mut this.stream).poll_read(cx, &mut part) {
             Poll::Pending => {

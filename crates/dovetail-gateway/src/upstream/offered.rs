@@ -13,8 +13,8 @@ use super::window::Window;
 use crate::{segment::SEGMENT, sys};
 
 /// Four segments, and the size of a read.
-const LEAST_BATCH: u64 = 4 * SEGMENT;
-const MOST_BATCH: u64 = 64 * 1_024;
+const MIN_BATCH_BYTES: u64 = 4 * SEGMENT;
+const MAX_BATCH_BYTES: u64 = 64 * 1_024;
 
 /// At this distance the link would be idle for longer than a first window takes on it: three times the 34 ms of a first window
 /// (`RequestSetup::for_bytes`).
@@ -103,8 +103,8 @@ impl Offered {
     /// How many bytes to wait for at once: a quarter of the window, at least four segments. More than half would stop the
     /// sender, also where the kernel manages the window, which then begins with 64 KiB and would never be enlarged.
     pub(super) fn batch(&self) -> u64 {
-        let window = self.bytes.get().min(MOST_BATCH);
-        (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
+        let window = self.bytes.get().min(MAX_BATCH_BYTES);
+        (window / 4).clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES).min(window / 2)
     }
 
     /// Offers at least this many bytes from now on, up to the longest window.

@@ -16,7 +16,7 @@ use super::gated::Gate;
 use crate::{client::Activity, config::Parent, upload::Upload};
 
 /// Maximum number of idle connections in total.
-const MOST: usize = 2_048;
+const MAX_IDLE: usize = 2_048;
 
 /// An HTTP connection to a server.
 #[derive(Debug)]
@@ -100,12 +100,12 @@ impl Pool {
             return;
         }
         let mut servers = self.servers.borrow_mut();
-        if self.count.get() >= MOST && !servers.contains_key(&server) {
+        if self.count.get() >= MAX_IDLE && !servers.contains_key(&server) {
             return;
         }
         let kept = servers.entry(server).or_default();
         kept.push(idle);
-        if kept.len() > most || self.count.get() >= MOST {
+        if kept.len() > most || self.count.get() >= MAX_IDLE {
             kept.remove(0);
         } else {
             self.count.set(self.count.get() + 1);

@@ -12,11 +12,11 @@ pub(crate) struct Window {
 }
 
 /// The smallest initial window: a smaller one cannot grow before Linux 5.15, and this is most of a sender's first flight.
-const LEAST: u64 = 8_192;
+const MIN_INITIAL_BYTES: u64 = 8_192;
 
 impl Window {
     /// The initial window for a connection that should begin with this many bytes.
     pub(crate) fn beginning(&self, bytes: u64) -> u64 {
-        bytes.clamp(LEAST.min(self.first), self.longest)
+        bytes.clamp(MIN_INITIAL_BYTES.min(self.first), self.longest)
     }
 }

@@ -1,6 +1,6 @@
 //! The cost of one program on the packets of one flow.
 
-use super::{LeastSquares, Smoothing, least_squares::LONGEST_NANOS};
+use super::{LeastSquares, Smoothing, least_squares::MAX_NANOS};
 
 /// How costs are estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +59,7 @@ impl Estimator {
     /// Records that a packet of `bytes` took `nanos`. O(1).
     #[inline]
     pub fn observe(&mut self, bytes: u32, nanos: u64) {
-        let nanos = nanos.min(LONGEST_NANOS);
+        let nanos = nanos.min(MAX_NANOS);
         self.smoothing.observe(nanos as f64);
         if let Some(fit) = &mut self.fit {
             let most = fit.mean_ns().filter(|_| fit.len() as f64 >= WILD).map_or(u64::MAX, |mean| (mean * WILD) as u64);

@@ -44,7 +44,7 @@ impl Estimation {
     /// If a value is unknown or out of its range.
     pub fn of(knobs: &Knobs<'_>) -> Result<Option<Self>, PolicyError> {
         let gain = knobs.number("gain", 0.0, 1.0)?;
-        let window = knobs.count("window", 2, LeastSquares::MOST as u64)? as usize;
+        let window = knobs.count("window", 2, LeastSquares::MAX_WINDOW as u64)? as usize;
         let settle = match knobs.text("settle") {
             "yes" => true,
             "no" => false,

@@ -8,7 +8,7 @@ use alloc::{format, vec::Vec};
 use super::{Cost, Estimator, Method, Processing, Program, ProgramId, ProgramTable};
 
 /// More programs than this are treated as unknown, because program names come from packets.
-const MOST_PROGRAMS: usize = 4096;
+const MAX_PROGRAMS: usize = 4096;
 /// The number of packets in the window of a program's own line.
 const PROGRAM_WINDOW: usize = 256;
 /// Gain of a program's means: over some 32 packets of all its flows.
@@ -73,7 +73,7 @@ impl Knowledge {
     }
 
     fn seen(&mut self, id: ProgramId) -> Option<&mut Estimator> {
-        if id.index() >= MOST_PROGRAMS {
+        if id.index() >= MAX_PROGRAMS {
             return None;
         }
         while self.programs.len() <= id.index() {

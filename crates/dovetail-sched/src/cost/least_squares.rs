@@ -37,19 +37,19 @@ pub struct LeastSquares {
 }
 
 /// Measurements are capped at this, some 18 minutes, so that sums over the largest window have products within 127 bits.
-pub(super) const LONGEST_NANOS: u64 = 1 << 40;
+pub(super) const MAX_NANOS: u64 = 1 << 40;
 
 impl LeastSquares {
     /// The largest window, in packets.
-    pub const MOST: usize = 4096;
+    pub const MAX_WINDOW: usize = 4096;
 
-    /// A window of the last `window` packets, clamped to 2 to [`MOST`](Self::MOST). Allocates with the first packet.
+    /// A window of the last `window` packets, clamped to 2 to [`MAX_WINDOW`](Self::MAX_WINDOW). Allocates with the first packet.
     #[must_use]
     pub const fn new(window: usize) -> Self {
         let window = if window < 2 {
             2
-        } else if window > Self::MOST {
-            Self::MOST
+        } else if window > Self::MAX_WINDOW {
+            Self::MAX_WINDOW
         } else {
             window
         };
@@ -72,7 +72,7 @@ impl LeastSquares {
 
     /// Records that a packet of `bytes` cost `nanos`; replaces the oldest if the window is full. O(1).
     pub fn observe(&mut self, bytes: u32, nanos: u64) {
-        let sample = (bytes, nanos.min(LONGEST_NANOS));
+        let sample = (bytes, nanos.min(MAX_NANOS));
         if self.samples.len() < self.window {
             self.samples.reserve_exact(self.window - self.samples.len());
             self.samples.push(sample);
@@ -218,7 +218,7 @@ mod tests {
             }
             let kept: Vec<_> = samples.iter().rev().take(16).collect();
             let n = kept.len() as f64;
-            let cost = kept.iter().map(|&&(_, c)| c.min(LONGEST_NANOS) as f64).sum::<f64>() / n;
+            let cost = kept.iter().map(|&&(_, c)| c.min(MAX_NANOS) as f64).sum::<f64>() / n;
             let length = kept.iter().map(|&&(l, _)| f64::from(l)).sum::<f64>() / n;
             if let Some(estimate) = fit.estimate(bytes) {
                 let ratio = f64::from(bytes) / length;

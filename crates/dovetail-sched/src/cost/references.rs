@@ -1,6 +1,6 @@
 //! Which programs a flow's packets reference, and their costs for this flow.
 //!
-//! A flow keeps an estimator for each of the last [`MOST_PROGRAMS`] programs that it referenced, so its memory is bounded
+//! A flow keeps an estimator for each of the last [`MAX_PROGRAMS`] programs that it referenced, so its memory is bounded
 //! however many programs a sender names in turn. A program that returns after that many others starts from the program table
 //! again.
 
@@ -10,7 +10,7 @@ use super::{Estimator, Method, ProgramId, knowledge::Knowledge};
 use crate::{FlowId, flow::FlowMap, prefetch::prefetch};
 
 /// The number of programs for which a flow keeps an estimator.
-const MOST_PROGRAMS: usize = 8;
+const MAX_PROGRAMS: usize = 8;
 
 const NIL: u32 = u32::MAX;
 
@@ -104,7 +104,7 @@ impl References {
                 self.bring_forward(flow, before, at);
                 return;
             }
-            if walked == MOST_PROGRAMS {
+            if walked == MAX_PROGRAMS {
                 self.give(at, program, Estimator::new(method, knowledge.expansion(program)));
                 self.bring_forward(flow, before, at);
                 return;
@@ -174,8 +174,8 @@ mod tests {
             let (_, slot) = references.reference(flow, SES, &knowledge);
             references.measured(slot).unwrap().observe(10, u64::from(program));
         }
-        assert_eq!(references.references.len(), MOST_PROGRAMS);
-        for program in (100 - MOST_PROGRAMS as u32..100).rev() {
+        assert_eq!(references.references.len(), MAX_PROGRAMS);
+        for program in (100 - MAX_PROGRAMS as u32..100).rev() {
             references.set(flow, ProgramId(program), SES, &knowledge);
             assert_eq!(references.current(flow).1.unwrap().estimate(10), Some(f64::from(program)));
         }

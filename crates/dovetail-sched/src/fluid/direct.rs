@@ -9,7 +9,7 @@ use super::{
     Alpha, Direction, Ends, Fluid, Grant, GroupId, Simplex, Supply,
     tally::Tally,
     units::{Fine, Pace, work},
-    virtual_time::LEAST_SHARE,
+    virtual_time::MIN_SHARE,
 };
 use crate::{FlowId, MAX_RESOURCES, Nanos, flow::FlowMap};
 
@@ -113,13 +113,13 @@ impl Direct {
         self.pace.rate = rate;
         let grants = self.grants(&spare[..self.resources]);
         for old in core::mem::take(&mut self.favoured) {
-            match grants.iter().any(|&(direction, share)| direction == old.direction && share > LEAST_SHARE) {
+            match grants.iter().any(|&(direction, share)| direction == old.direction && share > MIN_SHARE) {
                 true => self.favoured.push(old),
                 false => self.reward(&old),
             }
         }
         let mut slots = Vec::new();
-        for (direction, share) in grants.into_iter().filter(|&(_, share)| share > LEAST_SHARE) {
+        for (direction, share) in grants.into_iter().filter(|&(_, share)| share > MIN_SHARE) {
             let old = self.favoured.iter().find(|slot| slot.direction == direction && slot.flow.is_some());
             let mut slot =
                 old.copied().unwrap_or(Favoured { direction, share, flow: None, bonus: Pace::STILL, received: 0 });

@@ -9,10 +9,10 @@ use super::GroupId;
 use crate::IndexedHeap;
 
 /// Above this size, 2 KiB, moving all entries behind one is too slow.
-const MOST_OF_FEW: usize = 128;
+const FEW_MAX: usize = 128;
 
 /// Below this the row is used again: a quarter, so that the changes in between pay for the switch.
-const LEAST_OF_MANY: usize = MOST_OF_FEW / 4;
+const MANY_MIN: usize = FEW_MAX / 4;
 
 /// The place of a group that is absent.
 const NOWHERE: u64 = u64::MAX;
@@ -62,7 +62,7 @@ impl Order {
             self.row[at - 1] = (place, group);
         } else {
             self.row.insert(at, (place, group));
-            if self.row.len() > MOST_OF_FEW {
+            if self.row.len() > FEW_MAX {
                 self.become_many();
             }
         }
@@ -81,7 +81,7 @@ impl Order {
         }
         self.heaps.from_low.remove(group);
         self.heaps.from_high.remove(group);
-        if self.heaps.from_low.len() < LEAST_OF_MANY {
+        if self.heaps.from_low.len() < MANY_MIN {
             self.become_few();
         }
     }

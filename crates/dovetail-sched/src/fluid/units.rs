@@ -14,7 +14,7 @@ const OF_A_NANO: u64 = (1 << GRAIN_BITS) - 1;
 
 /// The most work that one packet counts for, far below where tags would overflow: 2^44 ns per unit of weight, which is 4.9
 /// hours at weight 1 and 17.6 ms at 10^-6. Time beyond that is not charged to the flow.
-const MOST_WORK: f64 = (1u64 << 60) as f64;
+const MAX_WORK: f64 = (1u64 << 60) as f64;
 
 /// 2^52: from here on all floating-point numbers are integers. The bits of 2^52 and of its sum with a smaller whole number
 /// differ by that number.
@@ -81,7 +81,7 @@ impl Fine {
 /// The work of a packet of a flow of `weight` whose dominant time is `dominant`, in grains per unit of weight; at least one.
 #[inline]
 pub(super) fn work(dominant: Nanos, weight: f64) -> u64 {
-    per_weight(dominant.as_f64() * GRAINS, weight).clamp(1.0, MOST_WORK) as i64 as u64
+    per_weight(dominant.as_f64() * GRAINS, weight).clamp(1.0, MAX_WORK) as i64 as u64
 }
 
 /// A quantity that grows at a rate and is counted in whole grains; fractions are carried over.

@@ -35,7 +35,7 @@ const BEGINNING: u64 = 1 << 32;
 const END: u64 = 1 << 62;
 
 /// A bonus below this is rounding.
-pub(super) const LEAST_SHARE: f64 = 1e-12;
+pub(super) const MIN_SHARE: f64 = 1e-12;
 
 /// The fluid in virtual time.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl VirtualTime {
             && grants
                 .iter()
                 .zip(&*slots)
-                .all(|(grant, slot)| grant.group == slot.grant.group && grant.share > LEAST_SHARE);
+                .all(|(grant, slot)| grant.group == slot.grant.group && grant.share > MIN_SHARE);
         if same {
             slots.iter_mut().zip(grants).for_each(|(slot, &grant)| slot.grant = grant);
         } else {
@@ -174,7 +174,7 @@ impl VirtualTime {
         let old = &mut self.old[..self.favours];
         old.copy_from_slice(&self.favoured[..self.favours]);
         self.favours = 0;
-        for &grant in self.groups.grants().iter().filter(|grant| grant.share > LEAST_SHARE) {
+        for &grant in self.groups.grants().iter().filter(|grant| grant.share > MIN_SHARE) {
             let slot = old.iter().find(|slot| slot.grant.group == grant.group).unwrap_or(&NO_GROUP);
             self.favoured[self.favours] = Favoured { grant, ..*slot };
             self.favours += 1;

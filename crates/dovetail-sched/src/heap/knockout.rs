@@ -18,7 +18,7 @@ use super::{
 };
 
 /// With fewer entries than this it becomes a heap again.
-pub(super) const LEAST: usize = 128;
+pub(super) const MIN_LEN: usize = 128;
 
 /// The first places of rounds, counted from the last match.
 const FOURTH: usize = behind(behind(behind(behind(ROOT))));
@@ -66,9 +66,9 @@ impl Knockout {
         self.grow(ROOT);
     }
 
-    /// Moves all entries back to a heap; there must be fewer than [`LEAST`].
+    /// Moves all entries back to a heap; there must be fewer than [`MIN_LEN`].
     pub(super) fn give(&mut self, heap: &mut Few) {
-        let mut left = [VACANT; LEAST];
+        let mut left = [VACANT; MIN_LEN];
         let items = self.families().iter().flat_map(|family| family.0).filter(|&item| item != VACANT);
         left.iter_mut().zip(items).for_each(|(left, item)| *left = item);
         self.few.families.fill(Family([VACANT; ARITY]));

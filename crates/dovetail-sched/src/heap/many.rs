@@ -6,7 +6,7 @@
 
 use super::{
     key::{Entry, Number},
-    near::{MOST, Near},
+    near::{CAPACITY, Near},
     tournament::Tournament,
 };
 
@@ -98,7 +98,7 @@ impl<T: Number> Many<T> {
     /// Adds the entry, which is already marked, to the row.
     #[inline]
     fn join(&mut self, entry: Entry<T>) {
-        if self.near.len() == MOST
+        if self.near.len() == CAPACITY
             && let Some(last) = self.near.pop_last()
         {
             self.rest.rise(last);

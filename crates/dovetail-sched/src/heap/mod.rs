@@ -39,7 +39,7 @@ pub type FlowHeap = IndexedHeap<FlowId, f64>;
 
 /// Above this size, 8 KiB, a knockout is faster. The heap is used again at a quarter of it, so that the changes in between pay
 /// for the switch.
-const MOST_OF_FEW: usize = 4 * knockout::LEAST;
+const FEW_MAX: usize = 4 * knockout::MIN_LEN;
 
 /// A min-heap of things with dense ids, each at most once, by a key.
 #[derive(Debug, Clone)]
@@ -135,7 +135,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         match &mut self.more {
             Some(more) => more.set(entry),
             None => {
-                if self.few.set(entry) && self.few.len() > MOST_OF_FEW {
+                if self.few.set(entry) && self.few.len() > FEW_MAX {
                     self.become_more();
                 }
             }

@@ -8,10 +8,10 @@ use super::{
 };
 
 /// At this size the knockout is full, and replaying all matches to grow it is not worthwhile.
-const MOST_IN_KNOCKOUT: usize = 4096;
+const MAX_IN_KNOCKOUT: usize = 4096;
 
 /// Below this, [`Many`] becomes a knockout again: a quarter, so that the changes in between pay for the switch.
-const LEAST_OF_MANY: usize = MOST_IN_KNOCKOUT / 4;
+const MANY_MIN: usize = MAX_IN_KNOCKOUT / 4;
 
 /// A min-heap for more than few ids.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl<T: Number> More<T> {
             return self.many.set(entry);
         }
         self.knockout.set(entry);
-        if self.knockout.len() >= MOST_IN_KNOCKOUT {
+        if self.knockout.len() >= MAX_IN_KNOCKOUT {
             self.become_many();
         }
     }
@@ -70,13 +70,13 @@ impl<T: Number> More<T> {
     pub(super) fn remove(&mut self, id: u32) -> bool {
         if self.are_many {
             self.many.remove(id);
-            if self.many.len() < LEAST_OF_MANY {
+            if self.many.len() < MANY_MIN {
                 self.become_knockout();
             }
             return false;
         }
         self.knockout.remove(id);
-        self.knockout.len() < knockout::LEAST
+        self.knockout.len() < knockout::MIN_LEN
     }
 
     /// Takes all entries of a heap, which is empty then.

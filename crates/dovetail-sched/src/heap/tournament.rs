@@ -20,7 +20,7 @@ use crate::prefetch::prefetch;
 const ARITY: usize = 8;
 
 /// Up to this many families fit in the core's own cache, where nothing has to be known early: half a megabyte, 65,536 ids.
-const MOST_AT_HAND: usize = 8192;
+const MAX_IN_CACHE: usize = 8192;
 
 /// Keys by id. It takes 10 bytes for every id up to the largest ever inserted, or 19 if a key has over 64 bits.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl<T: Number> Tournament<T> {
     #[inline]
     pub(super) fn take_first(&mut self, mark: T) -> Option<Entry<T>> {
         debug_assert!(mark >= T::NEAR);
-        if self.players.len() > MOST_AT_HAND {
+        if self.players.len() > MAX_IN_CACHE {
             return self.take_called(mark);
         }
         let first = self.first;

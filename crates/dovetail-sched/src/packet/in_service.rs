@@ -17,7 +17,7 @@ pub struct InService {
 }
 
 /// A bound for environments that never report finished packets: beyond this many, the oldest counts as finished.
-const MOST: usize = 1 << 16;
+const MAX_PACKETS: usize = 1 << 16;
 
 impl InService {
     /// An empty set; `kinds` tags per packet.
@@ -36,7 +36,7 @@ impl InService {
     /// Records a released packet with these tags, one per kind; returns its ticket.
     #[inline]
     pub fn release(&mut self, tags: impl IntoIterator<Item = f64>) -> u64 {
-        if self.running.len() >= MOST {
+        if self.running.len() >= MAX_PACKETS {
             self.finish(self.first);
         }
         let number = self.first + self.running.len() as u64;
@@ -108,10 +108,10 @@ mod tests {
     #[test]
     fn stays_bounded_without_feedback() {
         let mut service = InService::new(1);
-        for step in 0..(MOST as u64 * 3) {
+        for step in 0..(MAX_PACKETS as u64 * 3) {
             service.release([(step % 1000) as f64]);
         }
-        assert!(service.running.len() <= MOST);
-        assert!(service.kinds[0].len() <= MOST);
+        assert!(service.running.len() <= MAX_PACKETS);
+        assert!(service.kinds[0].len() <= MAX_PACKETS);
     }
 }

@@ -157,7 +157,7 @@ impl NewFlows {
 
     /// The flow that loses its youngest packet when `arriving` finds the buffer full; `None` refuses it.
     pub(crate) fn victim(&self, arriving: &Packet) -> Option<FlowId> {
-        let longest = self.lengths.peek().map(|(flow, key)| (flow, LONGEST - key));
+        let longest = self.lengths.peek().map(|(flow, key)| (flow, ABOVE_ANY - key));
         match longest {
             Some((flow, bytes)) if bytes >= self.bytes as f64 && bytes > 0.0 => Some(flow),
             _ if self.flows.peek(arriving.flow) != Some(&Standing::Established) => None,
@@ -175,7 +175,7 @@ impl NewFlows {
         }
         match queues.flow_backlog(flow).bytes {
             0 => self.lengths.remove(flow),
-            bytes => self.lengths.set(flow, LONGEST - bytes as f64),
+            bytes => self.lengths.set(flow, ABOVE_ANY - bytes as f64),
         }
     }
 
@@ -195,7 +195,7 @@ impl NewFlows {
 }
 
 /// An integer above any queue's bytes: the longest queue has the least difference to it.
-const LONGEST: f64 = (1u64 << 53) as f64;
+const ABOVE_ANY: f64 = (1u64 << 53) as f64;
 
 #[cfg(test)]
 mod tests {

@@ -17,9 +17,9 @@ use crate::Nanos;
 const REMEMBERED_MINUTES: u64 = 10;
 const MINUTE: Nanos = Nanos::from_secs(60);
 /// Maximum number of probes in flight; beyond that, the oldest counts as lost.
-const MOST_IN_FLIGHT: usize = 256;
+const MAX_IN_FLIGHT: usize = 256;
 /// A shorter wait gives no information about a queue's room.
-const LEAST_ROOM: Nanos = Nanos::from_millis(10);
+const MIN_ROOM: Nanos = Nanos::from_millis(10);
 /// After this long without an answer nothing is known.
 const SILENT: Nanos = Nanos::from_secs(2);
 
@@ -88,7 +88,7 @@ impl Minutes {
 impl FarQueue {
     /// Records that a probe is sent; returns its number.
     pub fn probe(&mut self, now: Nanos) -> u64 {
-        if self.in_flight.len() == MOST_IN_FLIGHT {
+        if self.in_flight.len() == MAX_IN_FLIGHT {
             self.in_flight.pop_front();
             self.lost += 1;
         }
@@ -123,7 +123,7 @@ impl FarQueue {
         self.longest.note(took - base, now, Nanos::max);
         self.room.forget(now);
         let is_long = self.longest.most().is_none_or(|longest| beside.0 >= longest.0 / 2);
-        if after_a_loss && is_long && beside >= LEAST_ROOM {
+        if after_a_loss && is_long && beside >= MIN_ROOM {
             self.room.note(beside, now, Nanos::max);
         }
         self.last = Some((took, now));
@@ -246,6 +246,6 @@ mod tests {
         for at in 0..300 {
             far.probe(millis(100 + at));
         }
-        assert_eq!((far.in_flight.len(), far.lost()), (MOST_IN_FLIGHT, 300 - MOST_IN_FLIGHT as u64));
+        assert_eq!((far.in_flight.len(), far.lost()), (MAX_IN_FLIGHT, 300 - MAX_IN_FLIGHT as u64));
     }
 }

@@ -492,9 +492,9 @@ fn the_threshold_follows_the_traffic() {
 fn a_million_flows_of_one_packet_leave_bounded_tables() {
     // Ten times as many with full optimisation, that is without debug assertions.
     let flows: u32 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
-    const MOST: u32 = 10_000;
-    let mut table = FlowTable::new(MOST, Nanos::from_secs(10), *b"a key for a test").expect("in range");
-    let limits = Limits { packets: Some(1000), flows: MOST, ..Limits::UNLIMITED };
+    const MAX: u32 = 10_000;
+    let mut table = FlowTable::new(MAX, Nanos::from_secs(10), *b"a key for a test").expect("in range");
+    let limits = Limits { packets: Some(1000), flows: MAX, ..Limits::UNLIMITED };
     let mut scheduler = build("drr-sff:threshold=auto", 1, limits, &[]);
     let (mut lost, mut sent) = (0u64, 0u64);
     for number in 0..flows {
@@ -507,7 +507,7 @@ fn a_million_flows_of_one_packet_leave_bounded_tables() {
             destination_port: 80,
         };
         let found = table.lookup(key, now, |flow| scheduler.forget(flow)).expect("most flows are idle");
-        assert!(found.new && found.flow.0 < MOST);
+        assert!(found.new && found.flow.0 < MAX);
         let admission = offer(&mut *scheduler, found.flow.0, 100, u64::from(number), now.0);
         lost += std::iter::from_fn(|| scheduler.poll_evicted()).count() as u64;
         lost += u64::from(!admission.is_queued());
@@ -515,10 +515,10 @@ fn a_million_flows_of_one_packet_leave_bounded_tables() {
         if number % 3 != 0 {
             sent += u64::from(scheduler.dequeue(now).is_some());
         }
-        assert!(table.len() <= MOST as usize && scheduler.backlog().packets <= 1000);
+        assert!(table.len() <= MAX as usize && scheduler.backlog().packets <= 1000);
     }
     assert_eq!(sent + lost + scheduler.backlog().packets, u64::from(flows));
-    assert_eq!(table.evictions(), u64::from(flows - MOST), "every flow but the first made another go before its time");
+    assert_eq!(table.evictions(), u64::from(flows - MAX), "every flow but the first made another go before its time");
     assert_eq!(counter(&*scheduler, "short_evicted"), lost as f64);
     assert_eq!(counter(&*scheduler, "threshold_kb"), 1.0);
 }

@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 const RATE: f64 = 10_000.0;
 const SETUP: RequestSetup = RequestSetup { rate: RATE, quantum: 100, window: 300, longest_window: 300, overhead: 10 };
 /// The most that a turn elicits.
-const MOST: f64 = 400.0;
+const MAX_TURN: f64 = 400.0;
 /// Requests that each live user always has.
 const EACH: u32 = 3;
 
@@ -98,7 +98,7 @@ impl World {
     fn run(&self) -> Ahead {
         let (liar, other) = (self.liar, self.other);
         // As much as may be refunded to the honest class at once: it is never lifted.
-        let lag = (f64::from(EACH) * MOST / other.0).ceil();
+        let lag = (f64::from(EACH) * MAX_TURN / other.0).ceil();
         let mut gateway = build(&format!("grants:order={},lag={lag},lead={},slack=1000", self.order, self.lead));
         // Users of the liars' class first, then of the other, then one of a third, then the dead, who belong to the liars.
         FarLink::place(&mut *gateway, &[liar, other, (1.0, 1)]);
@@ -127,7 +127,7 @@ impl World {
         let parts = [liar, other].map(|(weight, users)| weight * f64::from(users));
         // l, e and what was in flight: each of the class's requests may be wrong by a turn, and have one in flight.
         let n = [liar, other].map(|(_, users)| f64::from(users * EACH));
-        let unsettled = [0, 1].map(|class| (MOST + 10.0 + 2.0 * n[class] * (MOST + 10.0)) / parts[class]);
+        let unsettled = [0, 1].map(|class| (MAX_TURN + 10.0 + 2.0 * n[class] * (MAX_TURN + 10.0)) / parts[class]);
         let bound = 2.0 * lag + 4.0 * self.lead as f64 + unsettled[0] + unsettled[1];
         let mut ahead = Ahead { most: f64::NEG_INFINITY, bound, both_ns: 0 };
         let (mut least, mut before, mut over) = (f64::INFINITY, 0, 0);

@@ -158,7 +158,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// More turns at one instant than any policy has reason to give here.
-const MOST_TURNS: usize = 100_000;
+const MAX_TURNS: usize = 100_000;
 
 proptest! {
     #[test]
@@ -237,7 +237,7 @@ proptest! {
                     let mut turns = 0;
                     while let Some(turn) = gateway.dequeue(now) {
                         turns += 1;
-                        prop_assert!(turns < MOST_TURNS, "turns without end");
+                        prop_assert!(turns < MAX_TURNS, "turns without end");
                         // Released once, while it waits; other turns only afterwards.
                         prop_assert_eq!(released.get(&turn.request.0), Some(&!turn.releases));
                         released.insert(turn.request.0, true);

@@ -33,7 +33,7 @@ pub const WITHOUT_FLOW: usize = 7;
 pub const FLOW_COLUMNS: usize = 24;
 
 /// A column's number fits into 16 bits.
-const MOST_FLOW_COLUMNS: usize = 1 << 15;
+const MAX_FLOW_COLUMNS: usize = 1 << 15;
 
 /// Number of classes with a column for their remaining flows; the flows of all further classes share one.
 const CLASS_COLUMNS: usize = 32;
@@ -92,7 +92,7 @@ impl Columns {
             Cause::UserSide,
         ];
         let columns = causes.map(|cause| Column { cause, class: None }).into();
-        let flow_columns_left = flow_columns.min(MOST_FLOW_COLUMNS);
+        let flow_columns_left = flow_columns.min(MAX_FLOW_COLUMNS);
         Self { columns, of_flow: Vec::new(), flow_columns_left, class_columns_left: CLASS_COLUMNS }
     }
 

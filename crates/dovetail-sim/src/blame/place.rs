@@ -85,9 +85,9 @@ struct Was {
 
 impl Was {
     const NANOS_BITS: u32 = 48;
-    const MOST: Nanos = Nanos((1 << Self::NANOS_BITS) - 1);
+    const MAX: Nanos = Nanos((1 << Self::NANOS_BITS) - 1);
 
-    /// `nanos` is at most [`MOST`](Self::MOST).
+    /// `nanos` is at most [`MAX`](Self::MAX).
     #[inline]
     fn new(at: Nanos, nanos: Nanos, column: u32) -> Self {
         Self { at, column_and_nanos: u64::from(column) << Self::NANOS_BITS | nanos.0 }
@@ -95,7 +95,7 @@ impl Was {
 
     #[inline]
     fn nanos(self) -> Nanos {
-        Nanos(self.column_and_nanos & Self::MOST.0)
+        Nanos(self.column_and_nanos & Self::MAX.0)
     }
 
     #[inline]
@@ -352,7 +352,7 @@ impl Past {
                 spent[HELD] += (at - self.until).0;
                 self.checkpoints.push_back((at, spent));
             }
-            let nanos = (turn.until - at).min(Was::MOST);
+            let nanos = (turn.until - at).min(Was::MAX);
             self.spent[HELD] += (at - self.until).0;
             self.spent[turn.column as usize] += nanos.0;
             self.turns.push_back(Was::new(at, nanos, turn.column));

@@ -19,7 +19,7 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 /// Version 2.4: two numbers of 16 bits, the first in the lower half.
 const VERSION: u32 = 2 | 4 << 16;
 /// The longest packet that a reader has to expect (snaplen).
-const LONGEST_BYTES: u32 = 1 << 16;
+const SNAPLEN_BYTES: u32 = 1 << 16;
 /// Link type: packets start with their IP header.
 const RAW_IP: u32 = 101;
 /// RFC 1340's default.
@@ -34,7 +34,7 @@ pub(super) struct Capture<'a> {
 impl<'a> Capture<'a> {
     pub(super) fn begin(into: &'a mut dyn Write) -> io::Result<Self> {
         // Between the version and the longest packet: time zone and timestamp accuracy.
-        write_all(into, [MAGIC, VERSION, 0, 0, LONGEST_BYTES, RAW_IP])?;
+        write_all(into, [MAGIC, VERSION, 0, 0, SNAPLEN_BYTES, RAW_IP])?;
         Ok(Self { into, zeros: Vec::new() })
     }
 

@@ -8,33 +8,33 @@ use dovetail_tcp::Congestion;
 use super::{
     error::NetworkError,
     spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
-    transport::{MOST_JITTER, Protocol, QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, Transport},
+    transport::{MAX_JITTER, Protocol, QUIC_MAX_MTU_BYTES, QUIC_MIN_MTU_BYTES, Transport},
 };
 
 /// The far queue keeps 256 probes: 2.56 seconds of them.
-const SHORTEST_PROBE: Nanos = Nanos::from_millis(10);
+const MIN_PROBE: Nanos = Nanos::from_millis(10);
 /// The most connections of a user to the gateway.
-const MOST_CONNECTIONS: u32 = 1000;
+const MAX_CONNECTIONS: u32 = 1000;
 /// TLS 1.2 takes two round trips, and no version takes more.
-const MOST_TLS_ROUND_TRIPS: u8 = 2;
+const MAX_TLS_ROUND_TRIPS: u8 = 2;
 /// The most requests a user has open at once.
-const MOST_EACH: u32 = 10_000;
+const MAX_OPEN_PER_USER: u32 = 10_000;
 
 /// The most nodes, and the most links: routes are a table over pairs of nodes.
-pub(super) const MOST_NODES: usize = 1024;
-pub(super) const MOST_LINKS: usize = 4096;
+pub(super) const MAX_NODES: usize = 1024;
+pub(super) const MAX_LINKS: usize = 4096;
 /// The most transfers over all traffic, and the most requests: each produces a row.
-pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
+pub(super) const MAX_TRANSFERS: u64 = 10_000_000;
 /// The most unlimited connections of one traffic: a host opens connections from 16,384 ports.
-const MOST_LONG_LIVED: u32 = 10_000;
+const MAX_LONG_LIVED: u32 = 10_000;
 /// The most connections open at once: each has buffers.
 #[cfg(feature = "network")]
-pub(super) const MOST_OPEN: usize = 1 << 16;
+pub(super) const MAX_OPEN: usize = 1 << 16;
 /// The same for QUIC, whose connections take ten times the memory.
 #[cfg(feature = "network")]
-pub(super) const MOST_OPEN_QUIC: usize = 1 << 14;
+pub(super) const MAX_OPEN_QUIC: usize = 1 << 14;
 /// The largest transfer.
-const LARGEST_BYTES: f64 = 1e12;
+const MAX_TRANSFER_BYTES: f64 = 1e12;
 
 impl Traffic {
     /// Whether its parts fit together, in a network of `nodes` nodes.
@@ -55,8 +55,8 @@ impl Traffic {
         }
         match &self.kind {
             Kind::Transfers { count: 0, .. } | Kind::LongLived(0) => Err("count is at least 1".into()),
-            Kind::LongLived(flows) if *flows > MOST_LONG_LIVED => {
-                Err(format!("long_lived is at most {MOST_LONG_LIVED}, not {flows}"))
+            Kind::LongLived(flows) if *flows > MAX_LONG_LIVED => {
+                Err(format!("long_lived is at most {MAX_LONG_LIVED}, not {flows}"))
             }
             Kind::Transfers { arrivals: Arrivals::PerSecond(rate) | Arrivals::Load(rate), .. }
                 if !(1e-6..=1e9).contains(rate) =>
@@ -64,7 +64,7 @@ impl Traffic {
                 Err("a rate or a load is from 0.000001 to 1000000000".into())
             }
             Kind::Transfers { unit_bytes: 0, .. } => Err("a unit is at least a byte".into()),
-            Kind::Transfers { size, unit_bytes, .. } => size.check(LARGEST_BYTES / f64::from(*unit_bytes)),
+            Kind::Transfers { size, unit_bytes, .. } => size.check(MAX_TRANSFER_BYTES / f64::from(*unit_bytes)),
             Kind::Datagrams(Datagrams { bytes, gap, .. }) if !(28..=65_535).contains(bytes) || gap.0 == 0 => {
                 Err("datagrams are from 28 to 65535 bytes, with some time between them".into())
             }
@@ -86,8 +86,8 @@ impl Traffic {
 impl Requests {
     fn check(&self) -> Result<(), String> {
         match self.asks {
-            Asks::Kept { each, .. } if !(1..=MOST_EACH).contains(&each) => {
-                return Err(format!("a user keeps from 1 to {MOST_EACH} requests, not {each}"));
+            Asks::Kept { each, .. } if !(1..=MAX_OPEN_PER_USER).contains(&each) => {
+                return Err(format!("a user keeps from 1 to {MAX_OPEN_PER_USER} requests, not {each}"));
             }
             Asks::PerSecond(rate) | Asks::Load(rate) if !(1e-6..=1e6).contains(&rate) => {
                 return Err("a rate or a load is from 0.000001 to 1000000".into());
@@ -101,9 +101,9 @@ impl Requests {
             return Err("a silence begins before it ends".into());
         }
         if let Some(upload) = &self.upload {
-            upload.check(LARGEST_BYTES).map_err(|what| format!("upload: {what}"))?;
+            upload.check(MAX_TRANSFER_BYTES).map_err(|what| format!("upload: {what}"))?;
         }
-        self.size.check(LARGEST_BYTES)
+        self.size.check(MAX_TRANSFER_BYTES)
     }
 }
 
@@ -124,7 +124,7 @@ impl Network {
         if self.links[self.watched].to != access.gateway {
             return wrong("the watched link leads to the gateway");
         }
-        if access.probe.is_some_and(|gap| gap < SHORTEST_PROBE) {
+        if access.probe.is_some_and(|gap| gap < MIN_PROBE) {
             return wrong("probes are 10 ms apart at least");
         }
         // The traffic with requests that stops last counts.
@@ -143,13 +143,13 @@ impl Network {
         if !(1..=self.transport.mtu_bytes).contains(&access.request_bytes) || access.header_bytes > 1 << 20 {
             return wrong("a request is at least a byte and fits a packet, and a header is up to 1 MiB long");
         }
-        if access.users.is_some_and(|users| !(1..=MOST_CONNECTIONS).contains(&users.most)) {
+        if access.users.is_some_and(|users| !(1..=MAX_CONNECTIONS).contains(&users.most)) {
             return wrong("a user has from 1 to 1000 connections to the gateway");
         }
         if access.users.is_some_and(|users| !(self.transport.mtu_bytes..=1 << 24).contains(&users.buffer_bytes)) {
             return wrong("the buffer for a user's connection is from the largest packet to 16 MiB");
         }
-        if access.servers.tls_round_trips > MOST_TLS_ROUND_TRIPS {
+        if access.servers.tls_round_trips > MAX_TLS_ROUND_TRIPS {
             return wrong("tls_round_trips is 0, 1 or 2");
         }
         let is_class =
@@ -188,7 +188,7 @@ impl Network {
                     .into(),
             );
         }
-        let (least, most, mtu) = (QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, self.transport.mtu_bytes);
+        let (least, most, mtu) = (QUIC_MIN_MTU_BYTES, QUIC_MAX_MTU_BYTES, self.transport.mtu_bytes);
         if !(least..=most).contains(&mtu) {
             return wrong(format!("QUIC's largest packet is from {least} to {most} bytes, not {mtu}: set mtu"));
         }
@@ -199,8 +199,8 @@ impl Network {
     pub(super) fn check(&self) -> Result<(), NetworkError> {
         let wrong = |what: String| Err(NetworkError::Network(what));
         let (nodes, links) = (self.nodes.len(), self.links.len());
-        if nodes > MOST_NODES || links > MOST_LINKS {
-            return wrong(format!("there are {nodes} nodes and {links} links: at most {MOST_NODES} and {MOST_LINKS}"));
+        if nodes > MAX_NODES || links > MAX_LINKS {
+            return wrong(format!("there are {nodes} nodes and {links} links: at most {MAX_NODES} and {MAX_LINKS}"));
         }
         if self.links.iter().any(|link| link.from >= nodes || link.to >= nodes || link.from == link.to) {
             return wrong("a link is between two different nodes".into());
@@ -211,8 +211,8 @@ impl Network {
         if self.traffic.is_empty() {
             return wrong("there is no traffic".into());
         }
-        if self.transfers() > MOST_TRANSFERS {
-            return wrong(format!("there are {} transfers: at most {MOST_TRANSFERS}", self.transfers()));
+        if self.transfers() > MAX_TRANSFERS {
+            return wrong(format!("there are {} transfers: at most {MAX_TRANSFERS}", self.transfers()));
         }
         self.check_access()?;
         if self.transfers() == 0 && self.stop_at.is_none() {
@@ -230,8 +230,8 @@ impl Network {
         if !(mtu_bytes..=1 << 24).contains(&window_bytes) {
             return wrong(format!("the window is from the largest packet to 16 MiB, not {window_bytes} bytes"));
         }
-        if jitter > MOST_JITTER {
-            return wrong(format!("jitter is at most {MOST_JITTER}, not {jitter}"));
+        if jitter > MAX_JITTER {
+            return wrong(format!("jitter is at most {MAX_JITTER}, not {jitter}"));
         }
         self.traffic.iter().try_for_each(|traffic| {
             traffic.check(nodes).or_else(|what| wrong(format!("traffic '{}': {what}", traffic.name)))

@@ -7,7 +7,7 @@ use slab::Slab;
 
 use super::{
     addresses::{Addresses, port},
-    check::{MOST_OPEN, MOST_OPEN_QUIC},
+    check::{MAX_OPEN, MAX_OPEN_QUIC},
     end::{End, Maker, Place},
     error::NetworkError,
     headers::five_tuple,
@@ -73,8 +73,8 @@ pub(super) struct Connections<P> {
 impl<P: Copy> Connections<P> {
     pub(super) fn new(transport: &Transport) -> Result<Self, NetworkError> {
         let most_open = match transport.protocol {
-            Protocol::Tcp => MOST_OPEN,
-            Protocol::Quic => MOST_OPEN_QUIC,
+            Protocol::Tcp => MAX_OPEN,
+            Protocol::Quic => MAX_OPEN_QUIC,
         };
         let maker = Maker::new(transport).ok_or(NetworkError::LeftOutQuic)?;
         Ok(Self { open: Slab::new(), made: 0, maker, most_open })

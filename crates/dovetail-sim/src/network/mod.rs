@@ -104,6 +104,6 @@ pub use spec::{
     Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
     UserConnections,
 };
-pub use transport::{MOST_JITTER, Protocol, Transport};
+pub use transport::{MAX_JITTER, Protocol, Transport};
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

@@ -10,7 +10,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
-    check::{MOST_LINKS, MOST_NODES},
+    check::{MAX_LINKS, MAX_NODES},
     error::NetworkError,
     format::{
         AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, ServersForm,
@@ -198,8 +198,8 @@ impl Nodes {
     fn declare(&mut self, form: &NodeForm) -> Result<(), String> {
         let NodeForm { name, count } = form;
         check_printable(name)?;
-        if !(1..=MOST_NODES).contains(count) {
-            return Err(format!("count is from 1 to {MOST_NODES}, not {count}"));
+        if !(1..=MAX_NODES).contains(count) {
+            return Err(format!("count is from 1 to {MAX_NODES}, not {count}"));
         }
         let members = (1..=*count).map(|number| format!("{name}-{number}")).collect();
         match self.groups.insert(name.clone(), members) {
@@ -259,8 +259,8 @@ impl Nodes {
         let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
         for from in &from {
             for to in &to {
-                if links.len() + 2 > MOST_LINKS {
-                    return Err(format!("with it there are over {MOST_LINKS} links, each direction counted"));
+                if links.len() + 2 > MAX_LINKS {
+                    return Err(format!("with it there are over {MAX_LINKS} links, each direction counted"));
                 }
                 let (from, to) = (self.place(from)?, self.place(to)?);
                 let name = |node: usize| &self.nodes[node].name;

@@ -12,7 +12,7 @@ use super::{outcome::Echoes, packets::EndId, spec::Interactive};
 use crate::measure::latency::Latency;
 
 /// A user with this many unanswered keystrokes types no more until one is answered.
-const MOST_UNANSWERED: usize = 10_000;
+const MAX_UNANSWERED: usize = 10_000;
 
 /// An open session.
 pub(super) struct Session {
@@ -36,7 +36,7 @@ impl Session {
 
     /// A key is pressed; returns the bytes to write for it.
     pub(super) fn types(&mut self, now: Nanos) -> u64 {
-        if self.unanswered.len() >= MOST_UNANSWERED {
+        if self.unanswered.len() >= MAX_UNANSWERED {
             return 0;
         }
         self.unanswered.push_back(now);
@@ -105,8 +105,8 @@ mod tests {
         let user = EndId { place: 0, made: 0, side: Side::Opener };
         let what = Interactive { gap: Nanos(1), keystroke_bytes: 1, echo_bytes: 1 };
         let mut session = Session::new(user, what);
-        let typed: u64 = (0..2 * MOST_UNANSWERED as u64).map(|at| session.types(Nanos(at))).sum();
-        assert_eq!(typed, MOST_UNANSWERED as u64);
+        let typed: u64 = (0..2 * MAX_UNANSWERED as u64).map(|at| session.types(Nanos(at))).sum();
+        assert_eq!(typed, MAX_UNANSWERED as u64);
         session.user_read(1, Nanos::from_secs(1));
         assert_eq!(session.types(Nanos::from_secs(1)), 1);
     }

@@ -21,9 +21,9 @@ pub(super) const QUIC_ID_BYTES: usize = 8;
 /// one byte of packet number, a STREAM frame's type, id and offset (four bytes from 16 kB on), and the tag.
 const QUIC_HEADERS_BYTES: u32 = UDP_HEADERS_BYTES + 1 + QUIC_ID_BYTES as u32 + 1 + 1 + 1 + 4 + 16;
 /// A path must carry datagrams of 1,200 bytes for QUIC (RFC 9000, section 14).
-pub(super) const QUIC_LEAST_MTU_BYTES: u32 = 1200 + UDP_HEADERS_BYTES;
+pub(super) const QUIC_MIN_MTU_BYTES: u32 = 1200 + UDP_HEADERS_BYTES;
 /// Jumbo frames; the library writes no Initial packets over 16 kB.
-pub(super) const QUIC_MOST_MTU_BYTES: u32 = 9000;
+pub(super) const QUIC_MAX_MTU_BYTES: u32 = 9000;
 
 /// The protocol of hosts' connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +47,7 @@ pub struct Transport {
     /// The largest IP packet, in bytes: TCP's segments carry 40 less, and still less with options.
     pub mtu_bytes: u32,
     /// A packet of a connection leaves its host later than the transport sent it by a random time from zero up to this, and
-    /// never before an earlier one from the same end. At most [`MOST_JITTER`].
+    /// never before an earlier one from the same end. At most [`MAX_JITTER`].
     ///
     /// With zero, the default, hosts respond at once, and which packets find a full queue is systematic: a packet triggered
     /// by an acknowledgement arrives just when the packet before it has left, and finds room, while one triggered by a timer
@@ -57,7 +57,7 @@ pub struct Transport {
 }
 
 /// The longest delay of a packet in its host.
-pub const MOST_JITTER: Nanos = Nanos::from_secs(1);
+pub const MAX_JITTER: Nanos = Nanos::from_secs(1);
 
 impl Default for Transport {
     fn default() -> Self {

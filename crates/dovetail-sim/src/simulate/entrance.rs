@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Limit of packets that backlogged flows send without time advancing: more than any pipeline has places.
-const MOST_AT_ONCE: u64 = 1 << 20;
+const MAX_AT_ONCE: u64 = 1 << 20;
 
 /// How often progress is reported, in arrivals.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -178,7 +178,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
     ) -> Result<(), SimulateError> {
         if let Some(arrival) = workload.refill(left.flow, now) {
             self.refilled = if self.refilled.0 == now { (now, self.refilled.1 + 1) } else { (now, 1) };
-            if self.refilled.1 > MOST_AT_ONCE {
+            if self.refilled.1 > MAX_AT_ONCE {
                 return Err(SimulateError::Timeless { flow: workload.label(left.flow), now });
             }
             self.arrive(workload, &arrival, now);

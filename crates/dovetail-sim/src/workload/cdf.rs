@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::workload::clip;
 
 /// The most rows of a table.
-const MOST_ROWS: usize = 1 << 16;
+const MAX_ROWS: usize = 1 << 16;
 
 /// A distribution given by points of its cumulative distribution function.
 ///
@@ -36,8 +36,8 @@ impl Cdf {
     /// before it, or the last share is neither 1 nor 100.
     pub fn new(points: &[(f64, f64)], unit: f64) -> Result<Self, CdfError> {
         let &(_, last) = points.last().ok_or_else(|| CdfError::Table("there are no points".into()))?;
-        if points.len() > MOST_ROWS {
-            return Err(CdfError::Table(format!("there are {} points, more than {MOST_ROWS}", points.len())));
+        if points.len() > MAX_ROWS {
+            return Err(CdfError::Table(format!("there are {} points, more than {MAX_ROWS}", points.len())));
         }
         let whole = if (last - 1.0).abs() <= 1e-6 {
             1.0
@@ -78,8 +78,8 @@ impl Cdf {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if points.len() == MOST_ROWS {
-                return Err(CdfError::Table(format!("there are more than {MOST_ROWS} points")));
+            if points.len() == MAX_ROWS {
+                return Err(CdfError::Table(format!("there are more than {MAX_ROWS} points")));
             }
             let mut fields = line.split(|c: char| c == ',' || c.is_whitespace()).filter(|field| !field.is_empty());
             let (first, last) = (fields.next(), fields.next_back());

@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::{Cost, Expansion, Noise, Prefix, clip, random::Random};
 
 /// Limit of classes in a set: each flow that matches none is compared with all of them.
-const MOST_CLASSES: usize = 1024;
+const MAX_CLASSES: usize = 1024;
 
 /// A resource of the pipeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,8 +139,8 @@ impl ClassSet {
             }
         }
         let classes = if classes.is_empty() { vec![Class::new("all", &[])] } else { classes };
-        if classes.len() > MOST_CLASSES {
-            return Err(ClassError(format!("there are {} classes; at most {MOST_CLASSES} may be", classes.len())));
+        if classes.len() > MAX_CLASSES {
+            return Err(ClassError(format!("there are {} classes; at most {MAX_CLASSES} may be", classes.len())));
         }
         let mut sum = 0.0;
         let mut shares = Vec::with_capacity(classes.len());

@@ -35,9 +35,9 @@ impl Default for CsvOptions {
 /// Columns before the resources'.
 const FIXED: [&str; 3] = ["arrival_ns", "flow", "bytes"];
 /// The longest label of a flow, in bytes: all labels are kept.
-const LONGEST_FLOW: usize = 256;
+const MAX_LABEL_BYTES: usize = 256;
 /// The longest line, in bytes: lines are buffered as a whole.
-const LONGEST_LINE: usize = 1 << 16;
+const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// A table of packets as a workload.
 pub struct Csv {
@@ -165,9 +165,9 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
 const LATEST_NANOS: u64 = 1 << 62;
 
 /// Numbers of this many digits never overflow 64 bits.
-const MOST_DIGITS: usize = 19;
+const MAX_DIGITS: usize = 19;
 
-/// A number of at most [`MOST_DIGITS`] digits, and nothing else.
+/// A number of at most [`MAX_DIGITS`] digits, and nothing else.
 #[inline]
 fn plain_number(digits: &[u8]) -> Option<u64> {
     let mut value = 0;
@@ -186,7 +186,7 @@ fn plain_number(digits: &[u8]) -> Option<u64> {
 fn number(row: &ByteRecord, column: usize, name: &str, most: u64) -> Result<u64, String> {
     let field = &row[column];
     // Nearly all fields consist of digits only, too few to overflow.
-    if (1..=MOST_DIGITS).contains(&field.len())
+    if (1..=MAX_DIGITS).contains(&field.len())
         && let Some(value) = plain_number(field).filter(|&value| value <= most)
     {
         return Ok(value);
@@ -213,8 +213,8 @@ fn intern(flow_of: &mut HashMap<Arc<str>, FlowId>, labels: &mut Vec<Arc<str>>, f
     if label.is_empty() {
         return Err("column 2 (flow) is empty: every packet belongs to a flow".into());
     }
-    if label.len() > LONGEST_FLOW {
-        return Err(format!("column 2 (flow) has {} bytes: at most {LONGEST_FLOW} can be", label.len()));
+    if label.len() > MAX_LABEL_BYTES {
+        return Err(format!("column 2 (flow) has {} bytes: at most {MAX_LABEL_BYTES} can be", label.len()));
     }
     check_printable(label).map_err(|what| format!("column 2 (flow): {what}"))?;
     if labels.len() >= MAX_FLOWS as usize {
@@ -273,14 +273,14 @@ struct Lines {
 impl Read for Lines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Shorter than the longest line, so that a line that ends in this read was short enough before it.
-        let most = buffer.len().min(LONGEST_LINE / 2);
+        let most = buffer.len().min(MAX_LINE_BYTES / 2);
         let got = self.read.read(&mut buffer[..most])?;
         match buffer[..got].iter().rposition(|&byte| byte == b'\n') {
             Some(at) => self.since_newline = got - at - 1,
             None => self.since_newline += got,
         }
-        if self.since_newline > LONGEST_LINE {
-            let what = format!("is longer than {LONGEST_LINE} bytes: is this a table of packets?");
+        if self.since_newline > MAX_LINE_BYTES {
+            let what = format!("is longer than {MAX_LINE_BYTES} bytes: is this a table of packets?");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         Ok(got)

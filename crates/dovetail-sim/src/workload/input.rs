@@ -40,7 +40,7 @@ const UNPACKED_FREELY: u64 = 64 << 20;
 
 /// Limit of the decompression ratio beyond that. Gzip reaches 1000, captures and tables rarely 50.
 #[cfg(feature = "pcap")]
-const MOST_TIMES: u64 = 250;
+const MAX_TIMES: u64 = 250;
 
 /// Counts bytes read.
 #[cfg(feature = "pcap")]
@@ -70,9 +70,9 @@ impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.read.read(buffer)?;
         self.bytes += got as u64;
-        if self.bytes > UNPACKED_FREELY.max(MOST_TIMES * self.read.get_ref().get_ref().bytes) {
+        if self.bytes > UNPACKED_FREELY.max(MAX_TIMES * self.read.get_ref().get_ref().bytes) {
             let what =
-                format!("it unpacks to over {MOST_TIMES} times its size: if that is right, unpack it with gunzip");
+                format!("it unpacks to over {MAX_TIMES} times its size: if that is right, unpack it with gunzip");
             return Err(io::Error::other(what));
         }
         Ok(got)

@@ -20,7 +20,7 @@ pub struct Noise {
 }
 
 /// The largest factor of any kind: beyond it, costs would exceed the range of a clock.
-const LARGEST: f64 = 1e6;
+const MAX_FACTOR: f64 = 1e6;
 
 impl Noise {
     /// Whether every factor is 1.
@@ -49,7 +49,7 @@ impl Noise {
         if let Some(measured) = &self.measured {
             factor *= measured.quantile(random.unit());
         }
-        factor.min(LARGEST)
+        factor.min(MAX_FACTOR)
     }
 
     /// Checks the parameters; the error says what is wrong.
@@ -57,13 +57,13 @@ impl Noise {
         if !(0.0..=10.0).contains(&self.spread) {
             return Err(format!("noise: spread is from 0 to 10, not {}", self.spread));
         }
-        if !(0.0..=1.0).contains(&self.spike_share) || !(0.0..=LARGEST).contains(&self.spike_factor) {
+        if !(0.0..=1.0).contains(&self.spike_share) || !(0.0..=MAX_FACTOR).contains(&self.spike_factor) {
             let (share, factor) = (self.spike_share, self.spike_factor);
             let what = "spike_share is from 0 to 1 and spike_factor from 0 to 1000000";
             return Err(format!("noise: {what}, not {share} and {factor}"));
         }
-        if self.measured.as_ref().is_some_and(|measured| measured.max() > LARGEST || measured.mean() <= 0.0) {
-            return Err(format!("noise: measured factors are from 0 to {LARGEST}, and not all 0"));
+        if self.measured.as_ref().is_some_and(|measured| measured.max() > MAX_FACTOR || measured.mean() <= 0.0) {
+            return Err(format!("noise: measured factors are from 0 to {MAX_FACTOR}, and not all 0"));
         }
         Ok(())
     }

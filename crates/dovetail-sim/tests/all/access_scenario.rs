@@ -151,7 +151,7 @@ fn every_key_is_read_as_it_is_meant() {
 }
 
 /// The smallest network with a gateway; one key per line, so that the line of an error can be checked.
-const LEAST: &str = r#"name = "least"
+const MINIMAL: &str = r#"name = "least"
 [network]
 stop = "9s"
 [access]
@@ -174,12 +174,12 @@ requests = { each = 1, size = 1 }
 "#;
 
 fn least(old: &str, new: &str) -> String {
-    exchanged(LEAST, old, new)
+    exchanged(MINIMAL, old, new)
 }
 
 #[test]
 fn what_is_not_said_is_the_default() {
-    let network = parse(LEAST).unwrap();
+    let network = parse(MINIMAL).unwrap();
     let access = Access {
         gateway: 1,
         provider: 0,
@@ -404,7 +404,7 @@ const MISTAKES: &[Mistake] = &[
 
 #[test]
 fn mistakes_are_named_with_their_place() {
-    check_mistakes(LEAST, MISTAKES);
+    check_mistakes(MINIMAL, MISTAKES);
 }
 
 #[test]

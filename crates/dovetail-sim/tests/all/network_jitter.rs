@@ -6,7 +6,7 @@ use std::{env, ops::RangeInclusive};
 
 use dovetail_sched::Nanos;
 use dovetail_sim::{
-    network::{Arrivals, Kind, MOST_JITTER, Network, NetworkOptions, simulate_network},
+    network::{Arrivals, Kind, MAX_JITTER, Network, NetworkOptions, simulate_network},
     workload::Size,
 };
 use dovetail_skip::skipped;
@@ -104,7 +104,7 @@ fn of_two_thousand_nobody_is_without_a_byte() {
 
 #[test]
 fn nobody_waits_longer_than_the_most() {
-    let network = one(MOST_JITTER + Nanos(1));
+    let network = one(MAX_JITTER + Nanos(1));
     let (policy, options) = ("fifo".parse().unwrap(), NetworkOptions::default());
     let error = simulate_network(&network, &policy, &mut (), options).unwrap_err().to_string();
     assert!(error.contains("jitter is at most 1s"), "{error}");

@@ -201,7 +201,7 @@ fn every_key_is_read_as_it_is_meant() {
 }
 
 /// The smallest network; one key per line, so that the line of an error can be checked.
-const LEAST: &str = r#"name = "least"
+const MINIMAL: &str = r#"name = "least"
 [network]
 [[link]]
 between = ["a", "b"]
@@ -216,12 +216,12 @@ transfers = { count = 1, size = 1 }
 
 /// The smallest network with one piece of text replaced.
 fn least(old: &str, new: &str) -> String {
-    exchanged(LEAST, old, new)
+    exchanged(MINIMAL, old, new)
 }
 
 #[test]
 fn what_is_not_said_is_the_default() {
-    let network = parse(LEAST).unwrap();
+    let network = parse(MINIMAL).unwrap();
     let transport = Transport {
         protocol: Protocol::Tcp,
         tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() },
@@ -248,7 +248,7 @@ fn whoever_is_named_twice_is_drawn_twice_as_often() {
 fn a_name_for_several_nodes_is_short_for_their_names() {
     let grouped = |users: &str, sinks: &str, nodes: &str| {
         let text = format!(
-            "{LEAST}{nodes}[[link]]\nbetween = [[{users}], \"a\"]\nrate = \"2Mbps\"\n\
+            "{MINIMAL}{nodes}[[link]]\nbetween = [[{users}], \"a\"]\nrate = \"2Mbps\"\n\
              [[link]]\nbetween = [\"b\", [{sinks}, \"other\"]]\nrate = \"3Mbps\"\n\
              [[traffic]]\nname = \"u\"\nfrom = [{users}, \"a\"]\nto = [{sinks}, \"sink-2\"]\nlong_lived = 3\n"
         );
@@ -417,7 +417,7 @@ const MISTAKES: &[Mistake] = &[
 
 #[test]
 fn mistakes_are_named_with_their_place() {
-    check_mistakes(LEAST, MISTAKES);
+    check_mistakes(MINIMAL, MISTAKES);
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn a_network_has_its_limits() {
     assert_eq!(parse(&line(1022)).unwrap().nodes.len(), 1024);
     let error = parse(&line(1023)).unwrap_err();
     assert!(error.contains("there are 1025 nodes and 2048 links: at most 1024 and 4096"), "{error}");
-    let without = LEAST.split("[[traffic]]").next().unwrap();
+    let without = MINIMAL.split("[[traffic]]").next().unwrap();
     assert!(parse(without).unwrap_err().contains("missing field `traffic`"));
     let error = parse(&format!("traffic = []\n{without}")).unwrap_err();
     assert_eq!(error, "test.toml: there is no traffic");

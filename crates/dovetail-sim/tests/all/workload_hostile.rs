@@ -8,12 +8,12 @@ use dovetail_sim::workload::{Capture, CaptureOptions, ClassSet, Csv, CsvOptions,
 use proptest::prelude::*;
 
 /// Every packet takes at least this many bytes of a capture or a table.
-const SMALLEST: usize = 8;
+const MIN_PACKET_BYTES: usize = 8;
 
 fn drain(workload: &mut dyn Workload, input: usize) {
     let mut last = dovetail_sched::Nanos::ZERO;
     for step in 0.. {
-        assert!(step <= input / SMALLEST + 1, "more packets than {input} bytes can hold");
+        assert!(step <= input / MIN_PACKET_BYTES + 1, "more packets than {input} bytes can hold");
         match workload.next() {
             Ok(Some(arrival)) => {
                 assert!(arrival.at >= last, "time runs back");

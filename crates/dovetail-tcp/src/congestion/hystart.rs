@@ -10,7 +10,7 @@ use dovetail_sched::Nanos;
 use super::window::Acked;
 
 /// Slow start does not end in a smaller window (`hystart_low_window`).
-const LEAST_WINDOW: u32 = 16;
+const MIN_WINDOW: u32 = 16;
 /// Samples of a round that its minimum is taken from (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
 /// Acknowledgements further apart belong to different trains (`hystart_ack_delta_us`).
@@ -50,7 +50,7 @@ impl Hystart {
         if acked.una > self.round_ends {
             *self = Self { round_ends: acked.nxt, round_began: now, last: now, ..Self::new() };
         }
-        if window < LEAST_WINDOW {
+        if window < MIN_WINDOW {
             return false;
         }
         if now - self.last <= TRAIN_GAP {

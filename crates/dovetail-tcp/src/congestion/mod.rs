@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The least window after a loss (RFC 5681, equation 4).
-const LEAST_AFTER_LOSS: u32 = 2;
+const MIN_WINDOW_AFTER_LOSS: u32 = 2;
 
 /// The algorithm in use.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Control {
                 window.threshold
             }
         };
-        threshold.max(LEAST_AFTER_LOSS)
+        threshold.max(MIN_WINDOW_AFTER_LOSS)
     }
 
     /// A timeout: what was learnt about the path is out of date.

@@ -191,7 +191,7 @@ impl Connection {
         if una == 0 || self.sender.una().saturating_sub(una) > u64::from(u32::MAX / 4) {
             return false;
         }
-        let mut blocks = [(0, 0); Blocks::MOST];
+        let mut blocks = [(0, 0); Blocks::MAX_BLOCKS];
         let mut found = 0;
         for &(from, to) in segment.options.sack.as_slice() {
             let place = |number| self.ours.place(number, self.sender.una());

@@ -128,7 +128,7 @@ impl Connection {
 
     /// Number of blocks that fit into an acknowledgement.
     const fn most_blocks(&self) -> usize {
-        if self.their_stamp.is_some() { Blocks::MOST - 1 } else { Blocks::MOST }
+        if self.their_stamp.is_some() { Blocks::MAX_BLOCKS - 1 } else { Blocks::MAX_BLOCKS }
     }
 
     /// Completes a segment that acknowledges everything received.

@@ -6,10 +6,10 @@
 use dovetail_sched::Nanos;
 
 use super::state::{Chunk, Phase, Probe, Sender, Timer};
-use crate::rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT};
+use crate::rtt::{INITIAL_TIMEOUT, MAX_TIMEOUT};
 
 /// Minimum of a timer (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
-const LEAST_TIMER: Nanos = Nanos::from_millis(2);
+const MIN_TIMER: Nanos = Nanos::from_millis(2);
 /// Allowance for a receiver that delays its acknowledgement, if a single segment is in flight (`TCP_RTO_MIN`; RFC 8985,
 /// section 7.2: WCDelAckT).
 const SLOWEST_ACK: Nanos = Nanos::from_millis(200);
@@ -64,7 +64,7 @@ impl Sender {
         }
         let after = match self.rtt.smoothed() {
             Some(smoothed) if self.board.len() == 1 => smoothed + smoothed + SLOWEST_ACK,
-            Some(smoothed) => smoothed + smoothed + LEAST_TIMER,
+            Some(smoothed) => smoothed + smoothed + MIN_TIMER,
             None => INITIAL_TIMEOUT,
         };
         let timeout = self.rtt.timeout();
@@ -75,13 +75,13 @@ impl Sender {
     }
 
     pub(super) fn arm_reordering(&mut self, after: Nanos, now: Nanos) {
-        self.arm(Timer::Reordering, now + after + LEAST_TIMER, now);
+        self.arm(Timer::Reordering, now + after + MIN_TIMER, now);
     }
 
     pub(super) fn arm_window_probe(&mut self, now: Nanos) {
         let mut after = self.rtt.timeout().max(SLOWEST_ACK);
         for _ in 0..self.window_probes {
-            after = (after + after).min(LONGEST_TIMEOUT);
+            after = (after + after).min(MAX_TIMEOUT);
         }
         self.arm(Timer::WindowProbe, now + after, now);
     }

@@ -2,10 +2,10 @@
 //!
 //! A dispatcher sees units when they are taken in, but not the link itself. So it keeps a *shadow* of the link: units that were
 //! taken in occupy it from then on, queued behind those before them, for as long as they take at the configured rate. At any
-//! instant, the shadow tells whose units the link carries, or that it is idle. It is never more than [`LONGEST`] behind: on a
+//! instant, the shadow tells whose units the link carries, or that it is idle. It is never more than [`MAX_LAG`] behind: on a
 //! link that is faster than the configured rate, anything beyond that is left out.
 //!
-//! Cost: O(1) per event, amortised; at most [`MOST`] entries.
+//! Cost: O(1) per event, amortised; at most [`MAX_ENTRIES`] entries.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ use dovetail_sched::{
 };
 
 /// The shadow is at most this far behind.
-const LONGEST: Nanos = Nanos::from_millis(100);
+const MAX_LAG: Nanos = Nanos::from_millis(100);
 
 /// Maximum number of entries.
-const MOST: usize = 256;
+const MAX_ENTRIES: usize = 256;
 
 /// Units that occupy the shadow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +61,11 @@ impl Shadow {
 
     /// Appends units that take this long on the link.
     pub(super) fn carries(&mut self, owner: Owner, time: Nanos) {
-        let time = time.min(LONGEST - self.queued);
+        let time = time.min(MAX_LAG - self.queued);
         if time == Nanos::ZERO {
             return;
         }
-        let is_full = self.queue.len() >= MOST;
+        let is_full = self.queue.len() >= MAX_ENTRIES;
         match self.queue.back_mut() {
             Some((last, left)) if *last == owner => *left += time,
             _ if is_full => return,
@@ -110,11 +110,11 @@ mod tests {
             shadow.carries(if round % 2 == 0 { ANN } else { BOB }, Nanos::from_micros(100));
         }
         // Time of the last owner still accumulates; other owners are left out.
-        let counted = Nanos::from_micros(100 * (MOST as u64 + (1_000 - MOST as u64) / 2));
-        assert_eq!((shadow.queue.len(), shadow.queued), (MOST, counted));
+        let counted = Nanos::from_micros(100 * (MAX_ENTRIES as u64 + (1_000 - MAX_ENTRIES as u64) / 2));
+        assert_eq!((shadow.queue.len(), shadow.queued), (MAX_ENTRIES, counted));
         shadow.carries(BOB, Nanos::from_secs(9));
-        assert_eq!(shadow.queued, LONGEST);
-        assert_eq!(told(&mut shadow, LONGEST.0).len(), MOST);
+        assert_eq!(shadow.queued, MAX_LAG);
+        assert_eq!(told(&mut shadow, MAX_LAG.0).len(), MAX_ENTRIES);
         assert_eq!(shadow.queue.len(), 0);
     }
 }

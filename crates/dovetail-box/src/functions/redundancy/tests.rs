@@ -45,8 +45,8 @@ proptest! {
         let mut at = 0;
         for chunk in &chunks {
             prop_assert_eq!(chunk.start, at);
-            prop_assert!(chunk.len() <= super::super::chunks::LONGEST);
-            prop_assert!(chunk.len() >= super::super::chunks::SHORTEST || chunk.end == content.len());
+            prop_assert!(chunk.len() <= super::super::chunks::MAX_BYTES);
+            prop_assert!(chunk.len() >= super::super::chunks::MIN_BYTES || chunk.end == content.len());
             at = chunk.end;
         }
         prop_assert_eq!(at, content.len());

@@ -18,7 +18,7 @@ pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 pub(super) const NAME: &str = "middlebox";
 
 /// Timeout for a change.
-const LONGEST: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Changes {
     control: Control,
@@ -66,7 +66,7 @@ impl Changes {
             drop(turn);
             made
         });
-        match timeout(LONGEST, made).await {
+        match timeout(TIMEOUT, made).await {
             Ok(Ok(made)) => made.map_err(|what| Fault::new(StatusCode::CONFLICT, what)),
             Ok(Err(error)) => Err(Fault::failed(NAME, &error)),
             Err(_) => Err(unavailable("The box has not answered. It may still make the change.")),

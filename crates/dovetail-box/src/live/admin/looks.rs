@@ -6,7 +6,7 @@ use super::{recent::Recent, sample::Sample};
 use crate::live::Status;
 
 /// Samples kept: ten minutes.
-const MOST_SAMPLES: usize = 600;
+const MAX_SAMPLES: usize = 600;
 /// Seconds that count as recent.
 const RECENT: usize = 10;
 
@@ -34,7 +34,7 @@ impl Looks {
             Some(before) if before.at >= status.at => return,
             None if status.at.0 == 0 => return,
             Some(before) => {
-                if self.samples.len() == MOST_SAMPLES {
+                if self.samples.len() == MAX_SAMPLES {
                     self.samples.pop_front();
                 }
                 self.samples.push_back(Sample::between(self.taken, before, &status));

@@ -65,10 +65,10 @@ fn what_has_come_under_a_key_does_not_come_again_after_a_reload() {
 #[test]
 fn keys_out_of_use_are_remembered_up_to_a_bound() {
     let mut inbound = Inbound::build(&config("one", 300, DIGITS, ""));
-    inbound.retired = (0..MOST_RETIRED as u128 + 9).map(|key| (key.to_be_bytes(), Window::default())).collect();
+    inbound.retired = (0..MAX_RETIRED as u128 + 9).map(|key| (key.to_be_bytes(), Window::default())).collect();
     let mut next = Inbound::build(&config("one", 300, &DIGITS.replace('0', "a"), ""));
     next.take_over(inbound);
-    assert_eq!(next.retired.len(), MOST_RETIRED);
+    assert_eq!(next.retired.len(), MAX_RETIRED);
     assert_eq!(next.retired.last().unwrap().0, Keys::parse(DIGITS).unwrap().fingerprint(), "the oldest go first");
 }
 

@@ -13,7 +13,7 @@ use crate::functions::{
 /// Destination port of all datagrams.
 pub const PORT: u16 = 4500;
 /// Minimum length of a datagram in bytes: headers and a number.
-pub const LEAST: usize = NUMBER + 8;
+pub const MIN_BYTES: usize = NUMBER + 8;
 const NUMBER: usize = ETHERNET + IPV4 + UDP;
 
 /// Prefix of the Ethernet addresses: locally administered, of no vendor.
@@ -28,7 +28,7 @@ pub(super) const SOURCE_PORT_AT: usize = ETHERNET + IPV4;
 pub fn frame(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
     let ends = [Ipv4Addr::new(10, 77, 0, 101), Ipv4Addr::new(10, 77, 0, 102)];
     let [source, target] = if from == Place::Inside { ends } else { [ends[1], ends[0]] };
-    let mut frame = vec![0; bytes.max(LEAST)];
+    let mut frame = vec![0; bytes.max(MIN_BYTES)];
     let length = frame.len();
     let station = |of: Ipv4Addr| [STATION[0], STATION[1], STATION[2], STATION[3], 0, of.octets()[3]];
     write(&mut frame, 0, &station(target));
@@ -66,7 +66,7 @@ mod tests {
     fn a_datagram_is_one_and_says_its_number() {
         for (from, flow, bytes) in [(Place::Inside, 0, 60), (Place::Outside, u16::MAX, 1514), (Place::Inside, 3, 0)] {
             let made = frame(from, flow, 1 << 40 | 7, bytes);
-            assert_eq!((made.len(), number(&made)), (bytes.max(LEAST), Some(1 << 40 | 7)));
+            assert_eq!((made.len(), number(&made)), (bytes.max(MIN_BYTES), Some(1 << 40 | 7)));
             let ip = Ip::find(&made).unwrap();
             assert_eq!((ip.end, finish(sum(&made[ETHERNET..ETHERNET + IPV4], 0))), (made.len(), 0));
             let ports = ip.five_tuple(&made);

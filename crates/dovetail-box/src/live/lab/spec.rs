@@ -63,12 +63,12 @@ impl LabSpec {
     /// # Errors
     /// What is invalid.
     pub fn validate(&self) -> Result<(), LabError> {
-        const MOST_LETTERS: usize = 64;
+        const MAX_NAME_CHARS: usize = 64;
         let wrong = |what: String| Err(LabError::Wrong(what));
         let is_fit = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-        if self.name.is_empty() || self.name.len() > MOST_LETTERS || !self.name.chars().all(is_fit) {
+        if self.name.is_empty() || self.name.len() > MAX_NAME_CHARS || !self.name.chars().all(is_fit) {
             return wrong(format!(
-                "a lab's name is 1 to {MOST_LETTERS} letters, digits and dashes, which '{}' is not",
+                "a lab's name is 1 to {MAX_NAME_CHARS} letters, digits and dashes, which '{}' is not",
                 self.name
             ));
         }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::{
-    super::{clock, entrance::whole, frames::Frames, port::MOST_OUTGOING, sys::Received},
+    super::{clock, entrance::whole, frames::Frames, port::MAX_OUTGOING, sys::Received},
     Plane, ROUND, clamp,
 };
 use crate::wire::{
@@ -20,7 +20,7 @@ impl Plane {
         let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
-        let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
+        let room = if to.is_full() { 0 } else { MAX_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
         // One frame may be split into several.
         let pushed = Cell::new(0);
         // Read with the first frame: an idle call should not cost the next frame a clock read.

@@ -12,7 +12,7 @@ use super::{
         LiveError, classes::Classes, clock, counters::WorkerCounters, flows::Flows, inbound::Inbound, port::Port,
         start, status::Status, watch::Watch,
     },
-    MOST_LATENCY, Plane, names,
+    MAX_LATENCY, Plane, names,
 };
 use crate::{
     config::{self, Config},
@@ -37,7 +37,7 @@ impl Plane {
         let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
         let kept: Vec<_> = config.classes.iter().map(kept).collect();
         self.counters = kept.iter().map(|at| at.map_or_else(Default::default, |at| self.counters[at])).collect();
-        let none = Histogram::fixed(MOST_LATENCY);
+        let none = Histogram::fixed(MAX_LATENCY);
         self.latencies =
             kept.iter().map(|at| at.map_or_else(|| none.clone(), |at| self.latencies[at].clone())).collect();
         let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();

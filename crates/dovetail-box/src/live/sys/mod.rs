@@ -10,7 +10,7 @@ mod sending;
 #[cfg(feature = "af-xdp")]
 mod xdp;
 
-pub(crate) use ring::{Bytes, LONGEST, Layout, PacketSocket, Received};
+pub(crate) use ring::{Bytes, Layout, MAX_FRAME_BYTES, PacketSocket, Received};
 pub(crate) use sending::BATCH;
 #[cfg(feature = "af-xdp")]
 pub(crate) use xdp::{Abilities, XdpSocket};

@@ -26,7 +26,7 @@ use crate::wire::{offload::Offload, tag::Tag};
 
 const OFFLOAD: usize = Offload::BYTES;
 /// Maximum length of a frame: an IP packet of 64 KiB, a link header and two tags.
-pub(crate) const LONGEST: usize = (1 << 16) + 64;
+pub(crate) const MAX_FRAME_BYTES: usize = (1 << 16) + 64;
 
 /// Supported by the oldest kernels as well (linux/if_packet.h).
 const PACKET_COPY_THRESH: libc::c_int = 7;
@@ -214,10 +214,10 @@ impl PacketSocket {
     fn receive_long(&mut self) -> Option<[u8; OFFLOAD]> {
         let mut offload = [0; OFFLOAD];
         self.long.clear();
-        self.long.reserve(LONGEST);
+        self.long.reserve(MAX_FRAME_BYTES);
         let mut parts = [
             libc::iovec { iov_base: offload.as_mut_ptr().cast(), iov_len: OFFLOAD },
-            libc::iovec { iov_base: self.long.as_mut_ptr().cast(), iov_len: LONGEST },
+            libc::iovec { iov_base: self.long.as_mut_ptr().cast(), iov_len: MAX_FRAME_BYTES },
         ];
         // SAFETY: all zeros are an empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };

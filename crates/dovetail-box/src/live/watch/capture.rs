@@ -20,7 +20,7 @@ use crate::{live::clock, node::Passage};
 
 const MAGIC: u32 = 0xa1b2_3c4d;
 const VERSION: u32 = 4 << 16 | 2;
-const MOST_BYTES: u32 = 1 << 18;
+const MAX_BYTES: u32 = 1 << 18;
 const ETHERNET: u32 = 1;
 
 /// A capture of the packets sent, each timestamped with the start of its transmission on the link.
@@ -38,7 +38,7 @@ impl Capture {
     /// The system's error.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let mut file = BufWriter::new(create(path)?);
-        write_words(&mut file, [MAGIC, VERSION, 0, 0, MOST_BYTES, ETHERNET])?;
+        write_words(&mut file, [MAGIC, VERSION, 0, 0, MAX_BYTES, ETHERNET])?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = Nanos((now.as_nanos() as u64).saturating_sub(clock::now().0));
         Ok(Self { file, epoch, is_broken: false })

@@ -12,7 +12,7 @@ pub(super) struct Window<T> {
 
 /// Maximum number of packets that wait for the oldest one's outcome: some seconds of a fast link. Beyond it, that packet is
 /// returned without an outcome.
-const MOST: usize = 1 << 20;
+const MAX_PACKETS: usize = 1 << 20;
 
 impl<T> Default for Window<T> {
     fn default() -> Self {
@@ -38,7 +38,7 @@ impl<T> Window<T> {
     /// The oldest packet, if its outcome is known.
     pub(super) fn pop(&mut self) -> Option<T> {
         let (_, is_settled) = self.packets.front()?;
-        (*is_settled || self.packets.len() > MOST).then(|| self.pop_any()).flatten()
+        (*is_settled || self.packets.len() > MAX_PACKETS).then(|| self.pop_any()).flatten()
     }
 
     /// The oldest packet, whether or not its outcome is known.

@@ -63,7 +63,7 @@ fn packets_say_their_names() {
 
 #[test]
 fn what_is_no_name_is_none() {
-    let long = [b'a'; LONGEST_NAME + 1];
+    let long = [b'a'; MAX_NAME + 1];
     for letters in [&b""[..], b"a b", b"../x", &[0xff; 4], b"a\0", &long] {
         assert_eq!(name_of(&v4(&option(OPTION_V4, 2, letters))), None, "{letters:?}");
         assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &option(OPTION_V6, 0, letters))])), None, "{letters:?}");
@@ -74,7 +74,7 @@ fn what_is_no_name_is_none() {
     }
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &[OPTION_V6, 200, b'a', b'b', 0, 0])])), None);
     // More options than are read.
-    let mut many: Vec<u8> = [1, 0].repeat(MOST_OPTIONS);
+    let mut many: Vec<u8> = [1, 0].repeat(MAX_OPTIONS);
     many.extend(option(OPTION_V6, 0, b"late"));
     assert_eq!(name_of(&v6(&[(HOP_BY_HOP, &many)])), None);
 }
@@ -84,7 +84,7 @@ proptest! {
     fn no_options_whatever_do_harm(options in prop::collection::vec(any::<u8>(), 0..40), cut in 0..120usize) {
         for mut frame in [v4(&options), v6(&[(HOP_BY_HOP, &options)]), v6(&[(DESTINATION, &options)])] {
             let name = name_of(&frame);
-            prop_assert!(name.is_none_or(|name| (1..=LONGEST_NAME).contains(&name.len())));
+            prop_assert!(name.is_none_or(|name| (1..=MAX_NAME).contains(&name.len())));
             frame.truncate(cut);
             let _ = name_of(&frame);
         }

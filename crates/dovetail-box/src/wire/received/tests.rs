@@ -4,7 +4,7 @@ use super::{
 };
 use proptest::prelude::*;
 
-use crate::wire::segments::MOST_SEGMENTS;
+use crate::wire::segments::MAX_SEGMENTS;
 
 proptest! {
     /// Equal to applying its parts one by one.
@@ -51,7 +51,7 @@ proptest! {
     fn any_bytes_are_received_or_refused(frame in hostile(), offload in any_offload(), is_tagged in any::<bool>()) {
         let tag = is_tagged.then_some(Tag { protocol: 0x88a8, control: 3 });
         let Ok(received) = Received::new(&frame, offload, tag) else { return Ok(()) };
-        prop_assert!((1..=MOST_SEGMENTS).contains(&received.count()));
+        prop_assert!((1..=MAX_SEGMENTS).contains(&received.count()));
         let mut into = Vec::new();
         for index in 0..received.count() {
             prop_assert!(received.write(index, &mut into));

@@ -139,7 +139,7 @@ proptest! {
         let tag = tag.then_some(Tag { protocol: 0x8100, control: 1 });
         for partial in [offload.partial, None] {
             let Ok(segments) = Segments::new(&frame, partial, segmented, tag) else { continue };
-            prop_assert!((1..=MOST_SEGMENTS).contains(&segments.count()));
+            prop_assert!((1..=MAX_SEGMENTS).contains(&segments.count()));
             let mut into = Vec::new();
             for index in 0..segments.count() {
                 prop_assert!(segments.write(index, &mut into));

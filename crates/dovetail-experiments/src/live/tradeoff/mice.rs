@@ -25,7 +25,7 @@ const ELEPHANT: u32 = 20_000;
 const MOUSE: u32 = 20;
 /// A mouse waits some 0.2 ms. If the middlebox loses time, every later mouse waits that much longer: by then the fluid has
 /// let more pass than the link could send.
-const MOST_LATE: Nanos = Nanos::from_micros(100);
+const MAX_LATENESS: Nanos = Nanos::from_micros(100);
 /// Mice have separate classes, at ports offset by this.
 const MICE: [&str; 3] = ["mouse-checking", "mouse-monitoring", "mouse-ipsec"];
 const FURTHER: u16 = 1000;
@@ -92,7 +92,7 @@ fn with_mice(mut setting: Setting) -> Setting {
     let mice = MICE.into_iter().zip(&setting.classes);
     let mice: Vec<_> = mice.map(|(name, class)| Class { name, port: class.port + FURTHER, ..class.clone() }).collect();
     setting.classes.extend(mice);
-    Setting { most_late: MOST_LATE, ..setting }
+    Setting { most_late: MAX_LATENESS, ..setting }
 }
 
 /// An elephant and a mouse for each module.

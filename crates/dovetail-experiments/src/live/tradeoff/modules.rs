@@ -24,7 +24,7 @@ pub(super) const LINK_BPS: f64 = 200e6;
 const PLACES: u32 = 65_536;
 
 /// One percent of half a second, the period over which fig. 4 judges shares.
-const MOST_LATE: Nanos = Nanos::from_millis(5);
+const MAX_LATENESS: Nanos = Nanos::from_millis(5);
 
 /// The 60 flows, with this many packets each.
 pub(super) fn flows(packets: u32) -> Flows {
@@ -41,7 +41,7 @@ pub(super) fn setting(policy: &str, packets_per_flow: u32) -> Setting {
         places: PLACES,
         packets_per_flow,
         classes: MODULES.iter().map(class).collect(),
-        most_late: MOST_LATE,
+        most_late: MAX_LATENESS,
         more: String::new(),
     }
 }

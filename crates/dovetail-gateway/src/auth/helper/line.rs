@@ -5,7 +5,7 @@ use std::{fmt::Display, sync::Arc};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Maximum length of a name in bytes.
-pub(super) const LONGEST_NAME: usize = 64;
+pub(super) const MAX_NAME: usize = 64;
 
 /// The first word of a line, and the rest without blanks around it.
 pub(super) fn word(text: &str) -> (&str, &str) {
@@ -62,7 +62,7 @@ fn unescaped(text: &str) -> String {
 pub(super) fn canonical(name: &str) -> Option<Arc<str>> {
     let name = name.trim().to_lowercase();
     let is_odd = |letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER;
-    (!name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(is_odd)).then(|| name.into())
+    (!name.is_empty() && name.len() <= MAX_NAME && !name.contains(is_odd)).then(|| name.into())
 }
 
 /// Percent-encodes all but letters, digits, '-', '.' and '_', so that there are no blanks or line ends.

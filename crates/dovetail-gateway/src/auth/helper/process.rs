@@ -12,13 +12,13 @@ use tokio::{
 use tracing::warn;
 
 use super::{
-    line::{LONGEST_NAME, canonical, value, word},
+    line::{MAX_NAME, canonical, value, word},
     queue::{Lookup, Lookups, Verdict},
 };
 use crate::config::Helper as Configured;
 
 /// Maximum length of a helper's answer line.
-const LONGEST_LINE: u64 = 8 * 1024;
+const MAX_LINE_BYTES: u64 = 8 * 1024;
 /// Minimum and maximum pause before a process is restarted.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
@@ -65,7 +65,7 @@ async fn serve(config: &Configured, lookups: &Lookups, first: Lookup, answered: 
                 None => std::future::pending().await,
             }
         };
-        let mut limited = (&mut process.from).take(LONGEST_LINE);
+        let mut limited = (&mut process.from).take(MAX_LINE_BYTES);
         select! {
             lookup = lookups.next(), if has_room => match lookup {
                 Some(lookup) => next = Some(lookup),
@@ -132,7 +132,7 @@ impl Process {
                 Some(Some(name)) => Verdict::Right(Some(name)),
                 // One user's name is no fault of the process, which others use.
                 Some(None) => {
-                    lookups.warn(config, &format!("the user= of an answer is no name of 1 to {LONGEST_NAME} bytes"));
+                    lookups.warn(config, &format!("the user= of an answer is no name of 1 to {MAX_NAME} bytes"));
                     Verdict::Failed
                 }
             },

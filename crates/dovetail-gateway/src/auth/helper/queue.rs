@@ -14,11 +14,11 @@ use tracing::warn;
 use crate::{config::Helper as Configured, counted::Counted};
 
 /// Maximum number of queued lookups.
-const MOST_WAITING: usize = 256;
+const MAX_QUEUED: usize = 256;
 /// At most one message of a helper that cannot examine passwords is logged in this time.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(60);
 /// Maximum length of such a message in the log, in characters.
-const MOST_SAID: usize = 200;
+const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Lookups that wait for a process.
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Lookups {
         let (verdict, found) = oneshot::channel();
         let mut queued = self.queued.borrow_mut();
         queued.retain(|lookup| !lookup.verdict.is_closed());
-        if queued.len() >= MOST_WAITING {
+        if queued.len() >= MAX_QUEUED {
             return None;
         }
         queued.push_back(Lookup { line, verdict });
@@ -84,7 +84,7 @@ impl Lookups {
             return;
         }
         self.warned.set(Some(Instant::now()));
-        let message: String = message.chars().take(MOST_SAID).flat_map(char::escape_debug).collect();
+        let message: String = message.chars().take(MAX_MESSAGE_CHARS).flat_map(char::escape_debug).collect();
         warn!(
             "access.helper {} could not examine a password: {message}: the client gets 503",
             config.program.display()

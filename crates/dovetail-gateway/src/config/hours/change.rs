@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 use super::week::{Hours, WEEK, minute_of_week};
 
 /// More changes of a zone's offset within a week are not plausible: real zones have a few per year.
-const MOST_OFFSETS: usize = 64;
+const MAX_OFFSETS: usize = 64;
 
 impl Hours {
     /// When the hours that apply at this instant end, or those that do not apply begin. `None` if that never happens.
@@ -19,7 +19,7 @@ impl Hours {
         let zone = at.time_zone();
         let is_in = self.contains(at.datetime());
         let mut from = at.timestamp();
-        for _ in 0..MOST_OFFSETS {
+        for _ in 0..MAX_OFFSETS {
             let boundary = self.boundary(&from.to_zoned_datetime(zone.clone()), is_in)?;
             let offset_changes = zone.following(from).next().map(|change| change.timestamp());
             match offset_changes.filter(|&change| change <= boundary) {

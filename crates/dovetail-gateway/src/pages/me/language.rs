@@ -3,11 +3,11 @@
 use super::texts::{ALL, Texts};
 
 /// Maximum number of languages read from a header: those after that hardly matter.
-const MOST_RANGES: usize = 32;
+const MAX_RANGES: usize = 32;
 
 /// The texts in the most preferred of the known languages, or in English.
 pub(super) fn wanted(accept: Option<&str>) -> &'static Texts {
-    let ranges = accept.unwrap_or_default().split(',').take(MOST_RANGES);
+    let ranges = accept.unwrap_or_default().split(',').take(MAX_RANGES);
     let mut best: (f64, &'static Texts) = (0.0, &ALL[0]);
     for range in ranges {
         let (tag, rest) = range.split_once(';').unwrap_or((range, ""));

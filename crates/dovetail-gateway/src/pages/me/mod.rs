@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Maximum number of requests in the list.
-const MOST_ROWS: usize = 30;
+const MAX_ROWS: usize = 30;
 /// A response that received bytes within this time is shown as arriving.
 const LATELY: Nanos = Nanos::from_secs(1);
 /// Shorter times are not mentioned.
@@ -171,7 +171,7 @@ fn waiting(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
     }
     own.sort_by_key(|live| std::cmp::Reverse(live.age));
     body.push_str("<ul>\n");
-    for live in own.iter().take(MOST_ROWS) {
+    for live in own.iter().take(MAX_ROWS) {
         let took: Vec<_> = took(texts, live);
         let _ = writeln!(
             body,
@@ -182,8 +182,8 @@ fn waiting(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
         );
     }
     body.push_str("</ul>\n");
-    if own.len() > MOST_ROWS {
-        let count = (own.len() - MOST_ROWS).to_string();
+    if own.len() > MAX_ROWS {
+        let count = (own.len() - MAX_ROWS).to_string();
         let _ = writeln!(body, "<p>{}</p>", filled(texts.more, &[("count", &count)]));
     }
 }

@@ -10,7 +10,7 @@ use crate::{MAX_RESOURCES, Nanos};
 
 const BILLION: u128 = 1_000_000_000;
 /// The largest amount, in units.
-const LARGEST: f64 = 1e18;
+const MAX_UNITS: f64 = 1e18;
 
 /// An amount of a resource, or a rate in units per second: 0 to 10^18, in steps of 10^-9.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -30,7 +30,7 @@ impl Amount {
     /// [`AmountError::Range`] unless `units` is a number from 0 to 10^18, [`AmountError::TooSmall`] if a positive
     /// number would be rounded to 0.
     pub fn new(units: f64) -> Result<Self, AmountError> {
-        if !(0.0..=LARGEST).contains(&units) {
+        if !(0.0..=MAX_UNITS).contains(&units) {
             return Err(AmountError::Range);
         }
         // The whole part is split off first: both parts are exact.

@@ -10,12 +10,12 @@ use super::{
 };
 
 /// Exchanges per resource before the repair is abandoned. A restart takes a few.
-const MOST_EXCHANGES: usize = 6;
+const MAX_EXCHANGES: usize = 6;
 
 impl Simplex {
     /// Dual simplex: repeats until no amount is negative and no removed group gets anything. Returns whether it succeeded.
     pub(super) fn mend(&mut self, left: &Shares) -> bool {
-        for exchanges in 0..=MOST_EXCHANGES * self.resources {
+        for exchanges in 0..=MAX_EXCHANGES * self.resources {
             self.amounts = self.basis.amounts(left);
             let Some(leaving) = self.amiss() else {
                 if exchanges > 0 {

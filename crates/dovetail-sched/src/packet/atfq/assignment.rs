@@ -17,7 +17,7 @@ use super::matrix::Matrix;
 
 const NONE: u16 = u16::MAX;
 /// The largest number of rows.
-pub const MOST_SIDE: usize = 128;
+pub const MAX_ROWS: usize = 128;
 
 /// The algorithm with its scratch memory.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub struct Assignment {
 
 impl Assignment {
     /// Writes a tour over `gaps`, from 0 to 0, into `tour`; returns a lower bound on the sum of gaps of every tour. At most
-    /// [`MOST_SIDE`] rows.
+    /// [`MAX_ROWS`] rows.
     pub fn solve(&mut self, gaps: &Matrix, tour: &mut Vec<u16>) -> i64 {
         self.reduce(gaps);
         self.match_tight();
@@ -93,7 +93,7 @@ impl Assignment {
         self.leader.resize(side, NONE);
         self.reached_from.clear();
         self.reached_from.resize(side, NONE);
-        let mut free = u128::MAX >> (MOST_SIDE - side);
+        let mut free = u128::MAX >> (MAX_ROWS - side);
         // A later search cannot use what a failed one has reached.
         let mut unseen = free;
         for start in 0..side as u16 {

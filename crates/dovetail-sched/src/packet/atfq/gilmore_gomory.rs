@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 /// Times below [`TIME_BOUND`] and this many bits of index fit into one sort key.
 const INDEX_BITS: u32 = 13;
 /// The maximum number of packets of one order.
-pub const LONGEST: usize = 4096;
+pub const MAX_PACKETS: usize = 4096;
 /// A time on a resource, and a sum of times, must be below this; in nanoseconds, 13 days.
 pub const TIME_BOUND: u64 = 1 << (63 - INDEX_BITS);
 
@@ -45,7 +45,7 @@ pub struct GilmoreGomory {
 const UNSEEN: u16 = u16::MAX;
 
 fn key(time: u64, index: usize) -> u64 {
-    debug_assert!(time < TIME_BOUND && index <= LONGEST);
+    debug_assert!(time < TIME_BOUND && index <= MAX_PACKETS);
     time << INDEX_BITS | index as u64
 }
 
@@ -59,7 +59,7 @@ fn index(key: u64) -> u16 {
 
 impl GilmoreGomory {
     /// Appends the best order of `packets`, pairs of A and B in nanoseconds, to `order`, and returns its sum of gaps, including
-    /// the gap after a preceding packet whose B is `before`. At most [`LONGEST`] packets, times below [`TIME_BOUND`].
+    /// the gap after a preceding packet whose B is `before`. At most [`MAX_PACKETS`] packets, times below [`TIME_BOUND`].
     pub fn solve(&mut self, packets: impl Iterator<Item = (u64, u64)>, before: u64, order: &mut Vec<u16>) -> u64 {
         self.by_a.clear();
         self.by_b.clear();
@@ -238,10 +238,10 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 14
         };
-        let packets: Vec<_> = (0..LONGEST).map(|_| (draw(), draw())).collect();
+        let packets: Vec<_> = (0..MAX_PACKETS).map(|_| (draw(), draw())).collect();
         let mut order = Vec::new();
         GilmoreGomory::default().solve(packets.into_iter(), TIME_BOUND - 1, &mut order);
         order.sort_unstable();
-        assert_eq!(order, (0..LONGEST as u16).collect::<Vec<_>>());
+        assert_eq!(order, (0..MAX_PACKETS as u16).collect::<Vec<_>>());
     }
 }

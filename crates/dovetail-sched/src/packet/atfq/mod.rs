@@ -78,7 +78,7 @@ mod sequencer;
 
 use alloc::{boxed::Box, vec::Vec};
 
-use self::sequencer::{LONGEST, Sequencer};
+use self::sequencer::{MAX_PACKETS, Sequencer};
 use super::{
     InService,
     new_flows::{NEW_FLOWS, NewFlows, are_shared},
@@ -139,7 +139,7 @@ pub enum Cut {
 
 impl Cut {
     fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
-        let batch = knobs.count("batch", 1, LONGEST as u64)?;
+        let batch = knobs.count("batch", 1, MAX_PACKETS as u64)?;
         match knobs.given("domain") {
             None => Ok(Self::Batch(batch as usize)),
             Some(_) if knobs.given("batch").is_some() => {
@@ -337,7 +337,7 @@ impl Atfq {
             Cut::Domain(length) => {
                 let least = self.least(queues, false).map_or(0.0, |(_, tag)| tag);
                 let domain = (least / length.as_f64()) as u64;
-                ((domain as f64 + 1.0) * length.as_f64(), LONGEST)
+                ((domain as f64 + 1.0) * length.as_f64(), MAX_PACKETS)
             }
         };
         let mut busy = Nanos::ZERO;

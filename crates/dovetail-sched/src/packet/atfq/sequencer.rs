@@ -24,10 +24,10 @@ use alloc::vec::Vec;
 use super::{assignment::Assignment, gilmore_gomory::GilmoreGomory, matrix::Matrix, merge::Merge};
 use crate::{FlowId, Nanos};
 
-pub use super::gilmore_gomory::LONGEST;
+pub use super::gilmore_gomory::MAX_PACKETS;
 
 /// 39 hours: longer times on a resource are capped at this, which keeps sums of seven in range.
-const LONGEST_TIME: u64 = super::gilmore_gomory::TIME_BOUND / 8;
+const TIME_CAP: u64 = super::gilmore_gomory::TIME_BOUND / 8;
 
 /// The number of packets ordered together if no exact algorithm is known.
 const BLOCK: usize = 64;
@@ -61,8 +61,8 @@ impl Jobs {
     fn push(&mut self, flow: FlowId, times: &[Nanos]) {
         let (mut comes, mut leaves) = (0, 0);
         for pair in times.windows(2) {
-            comes += pair[0].0.min(LONGEST_TIME);
-            leaves += pair[1].0.min(LONGEST_TIME);
+            comes += pair[0].0.min(TIME_CAP);
+            leaves += pair[1].0.min(TIME_CAP);
             self.comes.push(comes);
             self.leaves.push(leaves);
         }
@@ -144,7 +144,7 @@ impl Sequencer {
     }
 
     /// Adds the next packet of `flow`, with `times` on each resource, and returns its name; `previous` is the name of the
-    /// flow's packet before it in this loop. At most [`LONGEST`] packets.
+    /// flow's packet before it in this loop. At most [`MAX_PACKETS`] packets.
     #[inline]
     pub fn push(&mut self, flow: FlowId, times: &[Nanos], previous: Option<u16>) -> u16 {
         let at = self.first.len() as u16;

@@ -26,18 +26,18 @@ pub(super) enum Ageing {
 
 impl Ageing {
     pub(super) fn read(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
-        const MOST: u64 = 1_000_000_000;
+        const MAX: u64 = 1_000_000_000;
         let text = knobs.text("ageing");
         let ageing = match text.strip_suffix('%') {
             Some(hundredths) => hundredths.parse().ok().map(|hundredths: f64| Self::Part(hundredths / 100.0)),
             None => text.parse().ok().map(Self::Units),
         };
         let is_in_range = |ageing: &Self| match ageing {
-            Self::Units(units) => *units <= MOST,
+            Self::Units(units) => *units <= MAX,
             Self::Part(part) => (0.0..=1.0).contains(part),
         };
         ageing.filter(is_in_range).ok_or_else(|| {
-            knobs.wrong("ageing", format_args!("units a second from 0 to {MOST}, or a part of the rate such as 1.5%"))
+            knobs.wrong("ageing", format_args!("units a second from 0 to {MAX}, or a part of the rate such as 1.5%"))
         })
     }
 

@@ -91,7 +91,7 @@ impl HeapKey for Counter {
 }
 
 /// With more classes in line than this the one with the least goes, which bounds the time of a turn.
-const MOST_TO_LOOK_AT: usize = 64;
+const MAX_SCANNED: usize = 64;
 
 /// One unit per part.
 const ONE: f64 = 18_446_744_073_709_551_616.0;
@@ -136,8 +136,7 @@ impl Classes {
             let by = self.classes[class.0 as usize].service.saturating_sub(least_service);
             Some(Ahead { by, room: self.lead.checked_sub(by)? })
         };
-        let all =
-            (self.lead > 0 && (2..=MOST_TO_LOOK_AT).contains(&self.candidates.len())).then(|| self.candidates.iter());
+        let all = (self.lead > 0 && (2..=MAX_SCANNED).contains(&self.candidates.len())).then(|| self.candidates.iter());
         let others = all.into_iter().flatten().map(|(class, _)| class).filter(move |&class| class != least);
         others.filter_map(move |class| Some((class, ahead(class)?)))
     }

@@ -17,7 +17,7 @@ use alloc::collections::VecDeque;
 use crate::{Nanos, request::RequestId};
 
 /// Less than the 15 s that pip waits for a byte; curl and browsers wait longer.
-const LONGEST: Nanos = Nanos::from_secs(12);
+const MAX_WAIT: Nanos = Nanos::from_secs(12);
 
 /// The reciprocal of the part of the link that such turns may have.
 const PART: u64 = 256;
@@ -41,7 +41,7 @@ struct Waits {
 impl Overdue {
     /// Units of a response begin to wait; its last turn had the number `served`.
     pub(super) fn waits(&mut self, request: RequestId, served: u64, now: Nanos) {
-        self.waits.push_back(Waits { request, served, until: now + LONGEST });
+        self.waits.push_back(Waits { request, served, until: now + MAX_WAIT });
     }
 
     /// Takes a response that has waited for too long, unless it had a turn since; with the number of its last turn.

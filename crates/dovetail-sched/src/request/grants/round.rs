@@ -22,9 +22,9 @@
 use crate::Nanos;
 
 /// A round that takes up to this many times the least is attributed to the window.
-const MOST_TRIPS: u64 = 3;
+const MAX_TRIPS: u64 = 3;
 /// A shorter round trip measures the clock rather than the path.
-const LEAST_TRIP: Nanos = Nanos::from_micros(1);
+const MIN_TRIP: Nanos = Nanos::from_micros(1);
 
 /// The rounds of a response.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,7 +59,7 @@ impl Round {
 
     /// Sets the reported round trip.
     pub(super) fn takes(&mut self, trip: Nanos) {
-        (self.trip, self.is_told) = (trip.max(LEAST_TRIP), true);
+        (self.trip, self.is_told) = (trip.max(MIN_TRIP), true);
     }
 
     /// A turn permitted the response up to `target`.
@@ -72,7 +72,7 @@ impl Round {
     /// Units taken in grew from `before` to `received`, with a far queue of `delay`. Returns whether a round has ended that was
     /// limited by the window alone.
     pub(super) fn came(&mut self, before: u64, received: u64, delay: Nanos, now: Nanos) -> bool {
-        let took = (now - self.began).max(LEAST_TRIP);
+        let took = (now - self.began).max(MIN_TRIP);
         if self.trip == Nanos::ZERO {
             self.trip = took;
             self.span = Span { began: now, ..Span::default() };
@@ -86,7 +86,7 @@ impl Round {
         if !self.is_told {
             self.trip = self.trip.min(took);
         }
-        self.limited = took.0 <= (self.trip + delay).0.saturating_mul(MOST_TRIPS);
+        self.limited = took.0 <= (self.trip + delay).0.saturating_mul(MAX_TRIPS);
         self.limited
     }
 

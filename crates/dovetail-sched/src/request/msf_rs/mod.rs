@@ -103,7 +103,7 @@ use alloc::boxed::Box;
 
 use self::{
     arbiter::Arbiter,
-    window::{Aim, MOST, Window},
+    window::{Aim, MAX_RESPONSES, Window},
 };
 use super::{ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId};
 use crate::{
@@ -175,7 +175,7 @@ fn by_users(knobs: &Knobs<'_>) -> Result<bool, PolicyError> {
 
 impl MsfRs {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let (aim, first_limit) = (aim(knobs)?, knobs.number("window", 1.0, MOST)?);
+        let (aim, first_limit) = (aim(knobs)?, knobs.number("window", 1.0, MAX_RESPONSES)?);
         let window = Window::new(aim, first_limit, setup.rate);
         Ok(Self { arbiter: Arbiter::new(by_users(knobs)?), window, first_limit })
     }
@@ -279,7 +279,7 @@ impl RequestScheduler for MsfRs {
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
         knobs.keeps("users", by_users(knobs)? == self.arbiter.by_users())?;
-        knobs.keeps("window", knobs.number("window", 1.0, MOST)? == self.first_limit)?;
+        knobs.keeps("window", knobs.number("window", 1.0, MAX_RESPONSES)? == self.first_limit)?;
         let aim = aim(knobs)?;
         self.window.tick(now);
         self.window.set_aim(aim);

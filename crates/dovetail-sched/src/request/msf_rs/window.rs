@@ -4,7 +4,7 @@ use crate::Nanos;
 
 /// More responses than any gateway has open: without a bound the window would double for ever on a link that never reaches its
 /// target.
-pub(super) const MOST: f64 = 1e6;
+pub(super) const MAX_RESPONSES: f64 = 1e6;
 
 /// The controller's settings.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl Window {
         if self.was_full {
             // With nothing received the quotient is infinite, and the growth limit applies.
             let factor = (self.aim.target / self.utilisation).min(self.aim.growth);
-            self.limit = (factor * self.limit).clamp(1.0, MOST);
+            self.limit = (factor * self.limit).clamp(1.0, MAX_RESPONSES);
         }
         self.units = 0;
         self.was_full = !self.is_open();

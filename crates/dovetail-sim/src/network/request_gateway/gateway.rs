@@ -32,7 +32,7 @@ const NOTE_EVERY: Nanos = Nanos::from_secs(1);
 /// Interval at which the bytes sent up are checked.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 /// Limit of records: a little more than a day's.
-const MOST_NOTES: usize = 100_000;
+const MAX_NOTES: usize = 100_000;
 
 /// A gateway.
 pub(in crate::network) struct RequestGateway<'a> {
@@ -130,7 +130,7 @@ impl<'a> RequestGateway<'a> {
         let mut figures = Vec::new();
         self.relay.scheduler.figures(&mut |name, value| figures.push((name, value)));
         self.notes.push((net.now, figures));
-        if self.notes.len() < MOST_NOTES {
+        if self.notes.len() < MAX_NOTES {
             net.agenda.add(net.now + NOTE_EVERY, Event::Access(Told::Note));
         }
     }

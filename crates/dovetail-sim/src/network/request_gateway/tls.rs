@@ -10,7 +10,7 @@ const FLIGHTS: [[u64; 2]; 2] = [[517, 4000], [126, 51]];
 
 /// The most round trips.
 #[cfg(test)]
-const MOST: usize = FLIGHTS.len();
+const MAX_ROUND_TRIPS: usize = FLIGHTS.len();
 
 /// A handshake in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn each_round_trip_has_a_flight_and_its_answer() {
         assert_eq!(Tls::new(0), None);
-        for round_trips in 1..=MOST {
+        for round_trips in 1..=MAX_ROUND_TRIPS {
             let mut tls = Tls::new(round_trips as u8).expect("a handshake");
             let mut answers = 0;
             while let Some(flight) = tls.next() {

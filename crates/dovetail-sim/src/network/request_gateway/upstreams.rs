@@ -17,7 +17,7 @@ use crate::network::{
 };
 
 /// Largest buffer of a connection: 16 MiB, like the longest window of a scenario.
-const LONGEST_WINDOW: u32 = 1 << 24;
+const MAX_WINDOW_BYTES: u32 = 1 << 24;
 
 /// State of a connection to a server.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,7 +58,7 @@ impl Upstreams {
             tls_round_trips: access.servers.tls_round_trips,
             dialled: 0,
             gateway: access.gateway,
-            receive_bytes: u32::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW)),
+            receive_bytes: u32::try_from(longest).map_or(MAX_WINDOW_BYTES, |longest| longest.min(MAX_WINDOW_BYTES)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::network::{
     agenda::Event,
-    check::MOST_TRANSFERS,
+    check::MAX_TRANSFERS,
     error::NetworkError,
     outcome::{AccessOutcome, Exchange},
     spec::{Kind, Network, Traffic},
@@ -79,8 +79,8 @@ impl<'a> Users<'a> {
         if silence.is_some() {
             return Ok(None);
         }
-        if self.outcome.exchanges.len() as u64 >= MOST_TRANSFERS {
-            let why = format!("at {now} users have sent {MOST_TRANSFERS} requests: lower the rate, or stop earlier");
+        if self.outcome.exchanges.len() as u64 >= MAX_TRANSFERS {
+            let why = format!("at {now} users have sent {MAX_TRANSFERS} requests: lower the rate, or stop earlier");
             return Err(NetworkError::Network(why));
         }
         let Wish { bytes, server, upload } = user.asks(traffic, requests);

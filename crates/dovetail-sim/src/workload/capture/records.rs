@@ -18,9 +18,9 @@ use crate::workload::input::Bytes;
 
 /// Records are read whole; none written by any tool comes near the larger of these limits.
 const BUFFER: usize = 1 << 18;
-const LARGEST_RECORD: usize = 1 << 24;
+const MAX_RECORD_BYTES: usize = 1 << 24;
 /// Limit of interfaces per section; no real machine has more, and each takes memory.
-const MOST_INTERFACES: usize = 1 << 16;
+const MAX_INTERFACES: usize = 1 << 16;
 
 /// One packet as stored in the file.
 pub(super) struct Record<'a> {
@@ -189,7 +189,7 @@ impl<R: PcapReaderIterator> Input<R> {
                 let _ = self.reader.refill();
                 return None;
             }
-            Lack::Room if self.capacity < LARGEST_RECORD => {
+            Lack::Room if self.capacity < MAX_RECORD_BYTES => {
                 self.capacity *= 2;
                 self.reader.grow(self.capacity);
                 return None;
@@ -331,7 +331,7 @@ impl Sections {
                 continue;
             }
             if length > self.input.reader.data().len() {
-                if length > LARGEST_RECORD {
+                if length > MAX_RECORD_BYTES {
                     return Next::End(self.input.end(End::Damaged));
                 }
                 if length > self.input.capacity {
@@ -363,7 +363,7 @@ impl Sections {
         let parse =
             if self.big_endian { parse_interfacedescriptionblock_be } else { parse_interfacedescriptionblock_le };
         match parse(block) {
-            Ok((_, block)) if self.interfaces.len() < MOST_INTERFACES => {
+            Ok((_, block)) if self.interfaces.len() < MAX_INTERFACES => {
                 self.interfaces.push(Interface::of(&block, self.big_endian));
                 true
             }

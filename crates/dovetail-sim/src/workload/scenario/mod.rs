@@ -35,16 +35,16 @@ pub use size::Size;
 pub use synthetic::Synthetic;
 
 /// Limit of flows listed individually, over all `[[flow]]`: each has its own state from the start.
-const MOST_LISTED: u32 = 1_000_000;
+const MAX_LISTED_FLOWS: u32 = 1_000_000;
 /// Default number of flows of a `[[transfers]]`.
 const DEFAULT_TRANSFERS: u32 = 1_000_000;
 /// Limit of changes of class of one flow.
-const MOST_CHANGES: usize = 10_000;
+const MAX_CHANGES: usize = 10_000;
 /// Default number of packets kept queued for a backlogged flow.
 const DEFAULT_BACKLOG: u32 = 256;
 /// The largest packet and the largest transfer, in bytes.
-const LARGEST_PACKET: f64 = 1e9;
-const LARGEST_TRANSFER: f64 = 1e15;
+const MAX_PACKET_BYTES: f64 = 1e9;
+const MAX_TRANSFER_BYTES: f64 = 1e15;
 
 /// A synthetic workload, with its file's suggestions for the rest of the run.
 #[derive(Debug, Clone)]
@@ -127,9 +127,9 @@ impl Scenario {
             let flow = scenario.flow(form, open).map_err(what)?;
             check_name(&form.name, &mut names).map_err(what)?;
             listed += u64::from(flow.count);
-            if listed > u64::from(MOST_LISTED) {
+            if listed > u64::from(MAX_LISTED_FLOWS) {
                 return Err(what(format!(
-                    "with it there are over {MOST_LISTED} flows: use [[transfers]] for that \
+                    "with it there are over {MAX_LISTED_FLOWS} flows: use [[transfers]] for that \
                  many"
                 )));
             }
@@ -214,14 +214,14 @@ impl Scenario {
 
     fn flow(&self, form: &FlowForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<FlowSpec, String> {
         let size = read_size(&form.size, open)?;
-        size.check(LARGEST_PACKET).map_err(|what| format!("size: {what}"))?;
+        size.check(MAX_PACKET_BYTES).map_err(|what| format!("size: {what}"))?;
         let process = process(&form.arrivals, &size)?;
         let count = form.count.unwrap_or(1);
         if count == 0 || form.packets == Some(0) {
             return Err("count and packets are at least 1".into());
         }
-        if form.change.len() > MOST_CHANGES {
-            return Err(format!("there are over {MOST_CHANGES} changes"));
+        if form.change.len() > MAX_CHANGES {
+            return Err(format!("there are over {MAX_CHANGES} changes"));
         }
         let mut changes = Vec::new();
         for change in &form.change {
@@ -260,7 +260,7 @@ impl Scenario {
         open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
     ) -> Result<TransferSpec, String> {
         let size = read_size(&form.size, open)?;
-        size.check(LARGEST_TRANSFER).map_err(|what| format!("size: {what}"))?;
+        size.check(MAX_TRANSFER_BYTES).map_err(|what| format!("size: {what}"))?;
         let process = match process(&form.arrivals, &size)? {
             process @ Process::Poisson(_) => process,
             // At a bit rate, transfers are spaced by their mean size: the spacing must not depend on individual sizes.
@@ -268,7 +268,7 @@ impl Scenario {
             _ => return Err("transfers arrive constant or poisson".into()),
         };
         let mtu = form.mtu.as_ref().map_or(1500, |mtu| mtu.0.0);
-        let mtu = u32::try_from(mtu).ok().filter(|&mtu| (1..=LARGEST_PACKET as u32).contains(&mtu));
+        let mtu = u32::try_from(mtu).ok().filter(|&mtu| (1..=MAX_PACKET_BYTES as u32).contains(&mtu));
         let pace = match &form.pace {
             Some(pace) => pace.0,
             None => Rate::from_bps(1e9).map_err(|error| error.to_string())?,

@@ -38,7 +38,7 @@ pub(super) enum Process {
 }
 
 /// Limit of the mean number of periods of an on-off source between two packets: each takes time to compute.
-const MOST_PERIODS: f64 = 1000.0;
+const MAX_PERIODS: f64 = 1000.0;
 
 impl Process {
     /// The mean rate, for sources with a rate of their own.
@@ -70,7 +70,7 @@ impl Process {
             Self::Poisson(gap_ns) => Self::Poisson(gap_ns * by),
             Self::OnOff { gap, on_ns, off_ns } => {
                 let gap = gap.scaled(by);
-                if gap.of(size.max()) > MOST_PERIODS * on_ns {
+                if gap.of(size.max()) > MAX_PERIODS * on_ns {
                     let what = "on-off: a packet takes over 1000 times on; lengthen on or raise the rate";
                     return Err(what.into());
                 }

@@ -32,7 +32,7 @@ fn stop_ns(stop: Nanos) -> f64 {
 }
 
 /// Limit of the queued packets of all backlogged flows: a gigabyte.
-const MOST_WAITING: u64 = 1 << 24;
+const MAX_QUEUED: u64 = 1 << 24;
 
 /// A placeholder to be overwritten.
 const NO_ARRIVAL: Arrival = Arrival::new(Nanos::ZERO, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
@@ -133,9 +133,9 @@ impl Synthetic {
             let initial = scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX));
             if let Process::Backlogged = spec.process {
                 waiting += u64::from(spec.count) * u64::from(initial).min(spec.packets);
-                if waiting > MOST_WAITING {
+                if waiting > MAX_QUEUED {
                     return Err(format!(
-                        "flow '{name}': with it {waiting} packets of backlogged flows wait, more than {MOST_WAITING}: lower \
+                        "flow '{name}': with it {waiting} packets of backlogged flows wait, more than {MAX_QUEUED}: lower \
                          backlog, which is {initial}"
                     ));
                 }

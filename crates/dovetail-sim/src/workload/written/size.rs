@@ -14,7 +14,7 @@ use super::{Bytes, Pair, Quantity, Written, points, single};
 use crate::workload::{Cdf, Size, clip, input};
 
 /// The longest file of points that is accepted.
-const LONGEST_FILE: u64 = 1 << 22;
+const MAX_FILE_BYTES: u64 = 1 << 22;
 
 #[derive(Debug)]
 pub(crate) enum SizeForm {
@@ -116,7 +116,7 @@ fn read_cdf(form: &CdfForm, open: &mut dyn FnMut(&str) -> io::Result<input::Byte
         (Some(pairs), None) => Cdf::new(&points(pairs), unit).map_err(|error| format!("cdf: {error}")),
         (None, Some(name)) => {
             let mut text = String::new();
-            let read = open(name).and_then(|read| read.take(LONGEST_FILE).read_to_string(&mut text));
+            let read = open(name).and_then(|read| read.take(MAX_FILE_BYTES).read_to_string(&mut text));
             read.map_err(|error| format!("{}: cannot be read: {error}", clip(name)))?;
             Cdf::from_text(&text, unit).map_err(|error| format!("{}: {error}", clip(name)))
         }

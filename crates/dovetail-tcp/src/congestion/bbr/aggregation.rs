@@ -10,9 +10,9 @@ use crate::bandwidth::Bandwidth;
 /// `BBRExtraAckedFilterLen`, as two halves of this many round trips.
 const ROUNDS_OF_HALF: u8 = 5;
 /// The extension is at most what the path delivers in this time.
-const LONGEST: Nanos = Nanos::from_millis(100);
+const MAX_EXTENSION: Nanos = Nanos::from_millis(100);
 /// Counting restarts once this many segments are counted.
-const MOST: u64 = 1 << 20;
+const MAX_COUNTED: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aggregation {
@@ -35,7 +35,7 @@ impl Aggregation {
             }
         }
         let mut expected = bandwidth.segments_in(now - self.since);
-        if self.delivered <= expected || self.delivered >= MOST {
+        if self.delivered <= expected || self.delivered >= MAX_COUNTED {
             (self.since, self.delivered, expected) = (now, 0, 0);
         }
         self.delivered += u64::from(delivered);
@@ -45,6 +45,6 @@ impl Aggregation {
 
     /// Segments by which the window is extended.
     pub(super) fn segments(&self, bandwidth: Bandwidth) -> u64 {
-        u64::from(self.most[0].max(self.most[1])).min(bandwidth.segments_in(LONGEST))
+        u64::from(self.most[0].max(self.most[1])).min(bandwidth.segments_in(MAX_EXTENSION))
     }
 }

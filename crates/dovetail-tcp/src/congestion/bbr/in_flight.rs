@@ -10,12 +10,12 @@ use super::state::{Bbr, Repair, Report};
 use crate::{bandwidth::Gain, congestion::window::Window};
 
 /// `BBRMinPipeCwnd`: with fewer segments in flight the sender would wait for delayed acknowledgements (section 4.2.3).
-pub(super) const LEAST_WINDOW: u32 = 4;
+pub(super) const MIN_WINDOW: u32 = 4;
 /// Below this rate hosts hand single segments to the network card; above, bursts of a millisecond, of at least two segments
-/// and at most `LARGEST_BURST_BYTES` (section 4.2.2). Three such bursts are in flight on top of the bandwidth-delay product.
+/// and at most `MAX_BURST_BYTES` (section 4.2.2). Three such bursts are in flight on top of the bandwidth-delay product.
 const SLOW_BYTES_PER_S: u64 = 1_200_000 / 8;
 const BURSTS: u64 = 3;
-const LARGEST_BURST_BYTES: u64 = 1 << 16;
+const MAX_BURST_BYTES: u64 = 1 << 16;
 /// Until this many segments are delivered the window grows regardless of the model (section 4.2.3).
 const FIRST_SEGMENTS: u64 = 10;
 
@@ -31,7 +31,7 @@ impl Bbr {
     pub(super) fn burst_segments(&self, segment_bytes: u32) -> u64 {
         let segment = u64::from(segment_bytes.max(1));
         let per_s = self.pacing.segments_in(Nanos::from_secs(1)).saturating_mul(segment);
-        if per_s < SLOW_BYTES_PER_S { 1 } else { ((per_s / 1000).min(LARGEST_BURST_BYTES) / segment).max(2) }
+        if per_s < SLOW_BYTES_PER_S { 1 } else { ((per_s / 1000).min(MAX_BURST_BYTES) / segment).max(2) }
     }
 
     /// `gain` times the bandwidth-delay product, plus the allowance for bursts (section 4.2.3).
@@ -63,10 +63,10 @@ impl Bbr {
             } else if window.segments < target || report.delivered_in_all < FIRST_SEGMENTS {
                 window.segments = grown;
             }
-            window.segments = window.segments.max(LEAST_WINDOW);
+            window.segments = window.segments.max(MIN_WINDOW);
         }
         if self.modes.is_probing_round_trip() {
-            window.segments = window.segments.min(LEAST_WINDOW);
+            window.segments = window.segments.min(MIN_WINDOW);
         }
     }
 

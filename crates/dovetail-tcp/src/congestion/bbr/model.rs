@@ -3,7 +3,7 @@
 use dovetail_sched::Nanos;
 
 use super::{
-    in_flight::LEAST_WINDOW,
+    in_flight::MIN_WINDOW,
     modes,
     policer::{News, Tally},
     state::{Bbr, Repair, Report},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// `RTpropFilterLen` (section 4.1.2).
-const LEAST_KEPT: Nanos = Nanos::from_secs(10);
+const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 /// Pacing at this percentage of the bandwidth drains a standing queue (draft-02, `BBRPacingMarginPercent`).
 const PACING_PERCENT: u64 = 99;
 /// Assumed for the first round trip if none was measured (section 4.2.1).
@@ -101,7 +101,7 @@ impl Bbr {
     /// Updates the smallest round-trip time; returns whether the previous one has expired (section 4.1.2). An equal sample
     /// does not renew it (as in draft-02): if the same value keeps recurring, the queue may still never be empty.
     fn learn_round_trip(&mut self, report: &Report, now: Nanos) -> bool {
-        let is_out_of_date = self.least.is_some_and(|(_, at)| now > at + LEAST_KEPT);
+        let is_out_of_date = self.least.is_some_and(|(_, at)| now > at + MIN_RTT_WINDOW);
         if let Some(rtt) = report.rtt
             && (is_out_of_date || self.least.is_none_or(|(least, _)| rtt < least))
         {
@@ -117,7 +117,7 @@ impl Bbr {
             self.modes.probe_round_trip();
         }
         if self.modes.is_probing_round_trip() {
-            if self.modes.has_drained(report.in_flight, LEAST_WINDOW, now) {
+            if self.modes.has_drained(report.in_flight, MIN_WINDOW, now) {
                 self.round_ends = report.delivered_in_all;
             } else if self.modes.has_probed(self.round_begins, now) {
                 self.end_round_trip_probe(window, now);

@@ -11,8 +11,8 @@ use dovetail_sched::Nanos;
 use crate::bandwidth::Bandwidth;
 
 /// Bounds for an interval in round trips, and how long its rate is used.
-const SHORTEST: u32 = 4;
-const LONGEST: u32 = 16;
+const MIN_TRIPS: u32 = 4;
+const MAX_TRIPS: u32 = 16;
 const KEPT: u32 = 48;
 /// Minimum loss: segments lost per 256 delivered.
 const LOST_OF_256: u64 = 50;
@@ -83,13 +83,13 @@ impl Policer {
         }
         let State::Watches(began, rounds, before) = &mut self.state else { return false };
         *rounds += u32::from(news.round_begins);
-        if *rounds > LONGEST {
+        if *rounds > MAX_TRIPS {
             self.forget();
             return false;
         }
         let (delivered, lost) = (tally.delivered - began.delivered, tally.lost - began.lost);
         let took = tally.at - began.at;
-        let is_end = *rounds >= SHORTEST && news.has_lost && took >= Nanos::from_millis(1);
+        let is_end = *rounds >= MIN_TRIPS && news.has_lost && took >= Nanos::from_millis(1);
         if !is_end || delivered == 0 || lost * 256 < LOST_OF_256 * delivered {
             return false;
         }

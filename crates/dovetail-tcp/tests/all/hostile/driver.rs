@@ -14,7 +14,7 @@ pub struct Step {
 }
 
 /// An end that sends this many segments at the same instant might never stop.
-const MOST_AT_ONCE: usize = 10_000;
+const MAX_AT_ONCE: usize = 10_000;
 /// Tolerance of a window relative to its room, if its field counts in larger units.
 const GRAIN_BYTES: u64 = 1 << 14;
 
@@ -37,7 +37,7 @@ pub fn drive(config: &Config, opens: bool, steps: impl IntoIterator<Item = Step>
         while let Some(segment) = end.poll_transmit(now) {
             sent += 1;
             assert!(segment.payload_bytes <= config.segment_bytes);
-            assert!(sent < MOST_AT_ONCE, "an end that never stops sending");
+            assert!(sent < MAX_AT_ONCE, "an end that never stops sending");
         }
         assert!(end.poll_at(now).is_none_or(|at| at >= now));
         let room = u64::from(config.receive_bytes) + GRAIN_BYTES;

@@ -3,12 +3,12 @@
 use crate::Nanos;
 
 /// The least target that the knob allows.
-const LEAST: Nanos = Nanos::from_micros(1);
+const MIN_TARGET: Nanos = Nanos::from_micros(1);
 /// The number of responses that may be stalled for each turn that the far queue is to hold: a single connection kept its share
 /// beside 160 at a queue of 25 packets that is to hold five turns, and not always beside 200.
 const STALLED_PER_TURN: f64 = 25.0;
 /// The fraction of the target that remains beside any number of stalled responses.
-const LEAST_LEFT: f64 = 0.25;
+const MIN_TARGET_LEFT: f64 = 0.25;
 
 /// The configured target, and its limits.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Aim {
     /// second. Returns whether `d*` has changed.
     pub(super) fn leave_room(&mut self, stalled: usize, carries: f64, turn: f64) -> bool {
         let few = STALLED_PER_TURN * carries * self.asked.as_secs_f64() / turn;
-        let left = (few / stalled.max(1) as f64).clamp(LEAST_LEFT, 1.0);
+        let left = (few / stalled.max(1) as f64).clamp(MIN_TARGET_LEFT, 1.0);
         if left == self.left {
             return false;
         }
@@ -68,6 +68,6 @@ impl Aim {
     }
 
     fn settle(&mut self) {
-        self.target = Nanos::from_f64(self.free().as_f64() * self.left).max(LEAST);
+        self.target = Nanos::from_f64(self.free().as_f64() * self.left).max(MIN_TARGET);
     }
 }

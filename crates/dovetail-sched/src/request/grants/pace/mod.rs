@@ -75,7 +75,7 @@ use crate::{Nanos, request::FarDelay};
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
 const GAIN: f64 = 0.15;
 /// The maximum of `g/d*` times the round trip: a third of `π/2`, at which the queue begins to swing.
-const MOST_LATE: f64 = 0.5;
+const MAX_LATENESS: f64 = 0.5;
 /// Integral gain, in 1/s.
 const LEARNING_PER_S: f64 = 0.035;
 /// How far the link's capacity may differ from the given rate, either way.
@@ -83,7 +83,7 @@ const RANGE: f64 = 64.0;
 /// How long a report of the far queue is valid.
 const FRESH: Nanos = Nanos::from_secs(2);
 /// The maximum debt, at the current pace: no event, however absurd, stops all turns for longer.
-const LONGEST_DEBT_S: f64 = 60.0;
+const MAX_DEBT_S: f64 = 60.0;
 /// The pace over `C` without a report.
 const BLIND: f64 = 0.95;
 /// How much faster `C` grows while the queue is short and everything let in arrives.
@@ -97,7 +97,7 @@ const DOUBTS_AT: f64 = 0.95;
 /// If less than this fraction of what was let in arrives, the link's capacity has changed.
 const JUMPS_AT: f64 = 0.7;
 /// A jump leaves at least this fraction of the given rate.
-const LEAST_JUMP: f64 = 1.0 / 16.0;
+const MIN_JUMP: f64 = 1.0 / 16.0;
 /// How long the queue must have been short or long: as long as arrivals are remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
 
@@ -234,7 +234,7 @@ impl Pace {
         if self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
             return;
         }
-        self.capacity = self.meter.per_s().clamp(self.given * LEAST_JUMP, self.capacity.max(self.given * LEAST_JUMP));
+        self.capacity = self.meter.per_s().clamp(self.given * MIN_JUMP, self.capacity.max(self.given * MIN_JUMP));
         let excess_s = (delay - self.aim.target()).as_secs_f64();
         self.tokens = self.tokens.min(-excess_s * self.pace());
         // Only arrivals from now on count.
@@ -315,7 +315,7 @@ impl Pace {
 
     /// g'/g: the part of the gains that remains if arrivals are delayed.
     fn haste(&self) -> f64 {
-        let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.target().as_secs_f64());
+        let (late, most) = (GAIN * self.trip_s, MAX_LATENESS * self.aim.target().as_secs_f64());
         if late <= most { 1.0 } else { most / late }
     }
 
@@ -380,7 +380,7 @@ impl Pace {
 
     /// Adds tokens, between the longest debt and a full bucket.
     fn add(&mut self, units: f64) {
-        let debt = self.pace() * LONGEST_DEBT_S + self.turn;
+        let debt = self.pace() * MAX_DEBT_S + self.turn;
         self.tokens = (self.tokens + units).clamp(-debt, self.depth());
     }
 
