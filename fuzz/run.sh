@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")"
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- capture csv scenario policy gateway greeting tcp border
+[ $# -gt 0 ] || set -- capture csv scenario policy gateway client_hello tcp border
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 # With an explicit target, build scripts and procedural macros go without the flags; they could not link with them.

@@ -65,7 +65,7 @@ def run(seed):
                 )
             )
             flow = FLOW.format(
-                duration=args.duration, rate=args.rate_per_flow, low=shape.SMALLEST, high=shape.LARGEST
+                duration=args.duration, rate=args.rate_per_flow, low=shape.MIN_BYTES, high=shape.MAX_BYTES
             )
             file.write(flow * args.flows)
         program = os.path.join(os.path.dirname(sys.executable), "daytone")

@@ -19,7 +19,7 @@ server = {"DRR": DRRServer, "WFQ": WFQServer}[args.discipline](env, shape.LINK_B
 sink = PacketSink(env, rec_arrivals=False, rec_waits=False)
 server.out = sink
 gap = partial(chance.expovariate, args.rate_per_flow)
-size = partial(chance.randint, shape.SMALLEST, shape.LARGEST)
+size = partial(chance.randint, shape.MIN_BYTES, shape.MAX_BYTES)
 for flow in range(args.flows):
     DistPacketGenerator(env, "source", gap, size, finish=args.duration, flow_id=flow).out = server
 

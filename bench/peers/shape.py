@@ -8,8 +8,8 @@ daytone panics when a gap rounds to none of its nanoseconds, which at this rate 
 import argparse
 import json
 
-SMALLEST, LARGEST = 100, 1500
-MEAN_BYTES = (SMALLEST + LARGEST) / 2
+MIN_BYTES, MAX_BYTES = 100, 1500
+MEAN_BYTES = (MIN_BYTES + MAX_BYTES) / 2
 LINK_BPS = 1e6
 LOAD = 0.95
 PACKETS_PER_SECOND = LOAD * LINK_BPS / (8 * MEAN_BYTES)

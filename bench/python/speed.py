@@ -24,7 +24,7 @@ from ns.packet.packet import Packet
 from ns.packet.sink import PacketSink
 from ns.scheduler.drr import DRRServer
 
-SMALLEST, LARGEST = 100, 1500
+MIN_BYTES, MAX_BYTES = 100, 1500
 LINK_BPS = 1e6
 LOAD = 0.95
 # Quicker than this by so much, and not slower than these in nanoseconds.
@@ -39,7 +39,7 @@ parser.add_argument("--policy", default="drr")
 args = parser.parse_args()
 
 chance = Random(1)
-SIZES = [chance.randint(SMALLEST, LARGEST) for _ in range(args.packets)]
+SIZES = [chance.randint(MIN_BYTES, MAX_BYTES) for _ in range(args.packets)]
 FLOWS = [at % args.flows for at in range(args.packets)]
 DEMANDS = [(round(size * 8 / LINK_BPS * 1e9),) for size in SIZES]
 
@@ -111,7 +111,7 @@ def simpy_store() -> float:
 
 
 PERCENTILES = [50, 95, 99]
-RATE_PER_FLOW = LOAD * LINK_BPS / (8 * (SMALLEST + LARGEST) / 2) / args.flows
+RATE_PER_FLOW = LOAD * LINK_BPS / (8 * (MIN_BYTES + MAX_BYTES) / 2) / args.flows
 DURATION = args.packets / (RATE_PER_FLOW * args.flows)
 
 
@@ -121,7 +121,7 @@ def ns_py_run(keeps_times: bool = True) -> float:
     env = simpy.Environment()
     server, sink = DRRServer(env, LINK_BPS, [1] * args.flows), PacketSink(env, rec_arrivals=False, rec_waits=keeps_times)
     server.out = sink
-    gap, size = partial(ours.expovariate, RATE_PER_FLOW), partial(ours.randint, SMALLEST, LARGEST)
+    gap, size = partial(ours.expovariate, RATE_PER_FLOW), partial(ours.randint, MIN_BYTES, MAX_BYTES)
     for flow in range(args.flows):
         DistPacketGenerator(env, "source", gap, size, finish=DURATION, flow_id=flow).out = server
     env.run()
@@ -143,7 +143,7 @@ def dovetail_run(many: int = 20, jobs: int = 1) -> float:
             {
                 "name": "f",
                 "count": args.flows,
-                "size": {"uniform": {"min": SMALLEST, "max": LARGEST}},
+                "size": {"uniform": {"min": MIN_BYTES, "max": MAX_BYTES}},
                 "arrivals": {"poisson": f"{RATE_PER_FLOW}/s"},
             }
         ],

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MTU = 1500, MOST_FLOWS = 1024 };
+enum { MTU = 1500, MAX_FLOWS = 1024 };
 
 /* What the library knows by its address only. */
 struct body {
@@ -92,8 +92,8 @@ int main(int count, char **arguments) {
     double rate_mbps = count > 1 ? atof(arguments[1]) : 10;
     const char *policy = count > 2 ? arguments[2] : "drr";
     unsigned long most = count > 3 ? strtoul(arguments[3], NULL, 10) : 0, came_back = 0, lost = 0;
-    dvt_setup setup = {.size = sizeof setup, .resources = 1, .flows = MOST_FLOWS, .packets = 1000, .on_full = DVT_LONGEST};
-    dvt_flows_setup flows_setup = {.size = sizeof flows_setup, .most = MOST_FLOWS, .timeout_ns = 60000000000u};
+    dvt_setup setup = {.size = sizeof setup, .resources = 1, .flows = MAX_FLOWS, .packets = 1000, .on_full = DVT_LONGEST};
+    dvt_flows_setup flows_setup = {.size = sizeof flows_setup, .most = MAX_FLOWS, .timeout_ns = 60000000000u};
     dvt_scheduler *scheduler = NULL;
     dvt_flows *flows = NULL;
     uint32_t interest = 0;

@@ -5,32 +5,32 @@ use std::{io, time::Duration};
 use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake, parse_tls_extensions, parse_tls_plaintext};
 use tokio::{net::TcpStream, time::sleep};
 
-/// Maximum length of a greeting that is parsed: that of a TLS record (RFC 8446, section 5.1).
+/// Maximum length of a ClientHello that is parsed: that of a TLS record (RFC 8446, section 5.1).
 const MAX_CLIENT_HELLO_BYTES: usize = 16 * 1024 + 5;
 
 /// The protocol that a client speaks.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Greeting {
+pub(crate) enum Protocol {
     Http,
     Tls(Option<String>),
     Other,
 }
 
 /// Waits for the first bytes without consuming them.
-pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
+pub(crate) async fn peek_protocol(stream: &TcpStream) -> io::Result<Protocol> {
     let mut bytes = vec![0; 64];
     loop {
         let there = stream.peek(&mut bytes).await?;
         let whole = match bytes[..there].first() {
-            None => return Ok(Greeting::Other),
+            None => return Ok(Protocol::Other),
             // Methods are words (RFC 9110, section 9.1).
-            Some(first) if first.is_ascii_uppercase() => return Ok(Greeting::Http),
+            Some(first) if first.is_ascii_uppercase() => return Ok(Protocol::Http),
             // A handshake record (RFC 8446, section 5.1).
             Some(22) => bytes.get(3..5).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])) + 5),
-            Some(_) => return Ok(Greeting::Other),
+            Some(_) => return Ok(Protocol::Other),
         };
         if there >= 5 && there >= whole.min(MAX_CLIENT_HELLO_BYTES) {
-            return Ok(Greeting::Tls(server_name(&bytes[..there])));
+            return Ok(Protocol::Tls(server_name(&bytes[..there])));
         }
         if there == bytes.len() {
             bytes.resize(MAX_CLIENT_HELLO_BYTES, 0);
@@ -41,7 +41,7 @@ pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
     }
 }
 
-/// The server name in a TLS greeting (RFC 6066, section 3), in lower case: at most 253 letters, digits, `-`, `.` and `_`.
+/// The server name in a ClientHello (RFC 6066, section 3), in lower case: at most 253 letters, digits, `-`, `.` and `_`.
 /// `None` for anything else. O(bytes).
 #[must_use]
 pub fn server_name(bytes: &[u8]) -> Option<String> {

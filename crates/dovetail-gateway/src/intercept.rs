@@ -1,7 +1,7 @@
 //! Intercepted connections, which were meant for servers: by nftables' `redirect`, or by TPROXY.
 //!
 //! The kernel tells their destination, not the client: a `Host` could name anything. TLS is not decrypted. The name in its
-//! greeting (RFC 6066, section 3) is for logs and the admin's page.
+//! ClientHello (RFC 6066, section 3) is for logs and the admin's page.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
     client::{Connection, Seat},
-    client_hello::{Greeting, greeting},
+    client_hello::{Protocol, peek_protocol},
     permitted::in_hours,
     record::Record,
     refusal::Refusal,
@@ -34,13 +34,13 @@ pub(crate) async fn intercepted(serving: Rc<Serving>, stream: TcpStream, client:
     if is_own {
         return;
     }
-    match timeout(config.timeouts.header, greeting(&stream)).await {
-        Ok(Ok(Greeting::Http)) => {
+    match timeout(config.timeouts.header, peek_protocol(&stream)).await {
+        Ok(Ok(Protocol::Http)) => {
             serve(serving, Connection::Left(stream), client, Asked::Intercepted(meant), seat).await;
         }
-        Ok(Ok(Greeting::Tls(name))) => tunnelled(&serving, stream, client, (meant, name), seat).await,
+        Ok(Ok(Protocol::Tls(name))) => tunnelled(&serving, stream, client, (meant, name), seat).await,
         // Neither protocol: it cannot be identified or answered.
-        Ok(Ok(Greeting::Other) | Err(_)) | Err(_) => {}
+        Ok(Ok(Protocol::Other) | Err(_)) | Err(_) => {}
     }
 }
 

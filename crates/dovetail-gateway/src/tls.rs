@@ -25,7 +25,6 @@ use tokio_rustls::{
         server::ParsedCertificate,
     },
 };
-use tracing::warn;
 
 use crate::{client::Connection, config::ProxyTls, error::GatewayError};
 
@@ -38,6 +37,8 @@ const SOON: Duration = Duration::from_secs(14 * 86_400);
 #[derive(Default)]
 pub(crate) struct Tls {
     acceptor: RefCell<Option<TlsAcceptor>>,
+    /// What is wrong with the period in which the certificate is valid.
+    warning: RefCell<Option<String>>,
 }
 
 impl std::fmt::Debug for Tls {
@@ -52,7 +53,9 @@ impl Tls {
     /// # Errors
     /// [`GatewayError::Tls`], which names the faulty file and the reason.
     pub(crate) fn read(config: Option<&ProxyTls>) -> Result<Self, GatewayError> {
-        Ok(Self { acceptor: RefCell::new(config.map(acceptor).transpose()?) })
+        let tls = Self::default();
+        tls.reload(config)?;
+        Ok(tls)
     }
 
     /// Reads the files again.
@@ -60,9 +63,15 @@ impl Tls {
     /// # Errors
     /// Same as for [`read`](Self::read); then nothing is changed.
     pub(crate) fn reload(&self, config: Option<&ProxyTls>) -> Result<(), GatewayError> {
-        let found = config.map(acceptor).transpose()?;
-        *self.acceptor.borrow_mut() = found;
+        let (acceptor, warning) = config.map(acceptor).transpose()?.unzip();
+        *self.acceptor.borrow_mut() = acceptor;
+        *self.warning.borrow_mut() = warning.flatten();
         Ok(())
+    }
+
+    /// Says that clients refuse the certificate, or soon will, because of its dates.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.warning.borrow().clone()
     }
 
     /// The connection after its handshake.
@@ -73,7 +82,7 @@ impl Tls {
     }
 }
 
-fn acceptor(config: &ProxyTls) -> Result<TlsAcceptor, GatewayError> {
+fn acceptor(config: &ProxyTls) -> Result<(TlsAcceptor, Option<String>), GatewayError> {
     let (at_certificate, at_key) = (&config.certificate, &config.key);
     let failed = |path: &Path, why: String| GatewayError::Tls(path.display().to_string(), why);
     let text = read(at_certificate, false).map_err(|why| failed(at_certificate, why))?;
@@ -97,10 +106,9 @@ fn acceptor(config: &ProxyTls) -> Result<TlsAcceptor, GatewayError> {
         .with_single_cert(chain, key)
         .map_err(|error| failed(at_key, format!("it does not go with {}: {error}", at_certificate.display())))?;
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    if let Some(why) = untimely(&first, UnixTime::now()) {
-        warn!("proxy.tls: {}: {why}", at_certificate.display());
-    }
-    Ok(TlsAcceptor::from(Arc::new(server)))
+    let warning =
+        untimely(&first, UnixTime::now()).map(|why| format!("proxy.tls: {}: {why}", at_certificate.display()));
+    Ok((TlsAcceptor::from(Arc::new(server)), warning))
 }
 
 /// What is wrong with the period in which a certificate is valid, if anything.
@@ -182,18 +190,8 @@ mod tests {
         assert_eq!(untimely(&CertificateDer::from(vec![0; 9]), UnixTime::now()), None, "no certificate");
     }
 
-    /// What is logged while this runs.
-    fn logged(run: impl FnOnce()) -> String {
-        let (mut reader, writer) = io::pipe().expect("a pipe");
-        let subscriber = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(writer)).finish();
-        tracing::subscriber::with_default(subscriber, run);
-        let mut text = String::new();
-        reader.read_to_string(&mut text).expect("text");
-        text
-    }
-
     #[test]
-    fn a_start_and_a_reload_warn() {
+    fn what_is_read_and_what_is_read_again_has_a_warning() {
         let mut names = rcgen::CertificateParams::new(["gateway.test".to_owned()]).expect("names");
         names.not_after = rcgen::date_time_ymd(2020, 1, 1);
         let key = rcgen::KeyPair::generate().expect("a key");
@@ -207,11 +205,15 @@ mod tests {
         };
         let certificate = at("certificate.pem", names.self_signed(&key).expect("a certificate").pem());
         let config = ProxyTls { listen: Vec::new(), certificate, key: at("key.pem", key.serialize_pem()) };
-        let said = logged(|| {
-            let tls = Tls::read(Some(&config)).expect("files");
-            tls.reload(Some(&config)).expect("files");
-        });
+        let tls = Tls::read(Some(&config)).expect("files");
+        let said = tls.warning().expect("a warning");
+        assert!(said.contains("certificate.pem: the certificate ended at 2020-01-01T00:00:00Z"), "{said}");
+        names.not_after = rcgen::date_time_ymd(4000, 1, 1);
+        at("certificate.pem", names.self_signed(&key).expect("a certificate").pem());
+        tls.reload(Some(&config)).expect("files");
+        assert_eq!(tls.warning(), None);
+        tls.reload(None).expect("nothing to read");
+        assert_eq!(tls.warning(), None);
         std::fs::remove_dir_all(folder).expect("the folder");
-        assert_eq!(said.matches("the certificate ended at 2020-01-01T00:00:00Z").count(), 2, "{said}");
     }
 }

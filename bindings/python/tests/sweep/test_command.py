@@ -1,7 +1,10 @@
 """The command as it is installed: what it refuses, and what it says when its output cannot be written."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,27 @@ def test_a_figure_that_cannot_be_written_is_one_line(results):
     pytest.importorskip("altair")
     said = command("sweep", "--out", "out", "--plot", "seed,throughput_mbps", "--plot-file", "none/chart.html", cwd=results)
     assert (said.returncode, said.stderr) == (1, "dovetail: none/chart.html: No such file or directory\n")
+
+
+def test_points_that_failed_are_told_even_if_the_reader_is_gone(tmp_path):
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "none-such"\nset.duration = "10ms"\n')
+    arguments = [sys.executable, "-m", "dovetail", "sweep", "grid.toml", "--out", "out", "--jobs", "1"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1 and b"Traceback" not in errors, errors
+
+
+def test_a_terminals_interrupt_is_one_line(tmp_path):
+    """A terminal sends Ctrl-C to every process of the group, workers included."""
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr"\nseed = "1..2000"\nset.duration = "1s"\n')
+    arguments = [sys.executable, "-m", "dovetail", "sweep", "grid.toml", "--out", "out", "--jobs", "2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(arguments, cwd=tmp_path, process_group=0, **pipes) as process:
+        # Once there are results, workers are busy.
+        while not any((tmp_path / "out").rglob("*.parquet")) and process.poll() is None:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        errors = process.stderr.read().decode()
+    assert process.returncode == 130 and "Traceback" not in errors, errors
+    assert "interrupted: what is stored is kept" in errors

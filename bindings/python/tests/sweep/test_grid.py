@@ -7,7 +7,7 @@ import pytest
 from dovetail.sweep import GridError
 from dovetail.sweep.axes import axis
 from dovetail.sweep.grid import read
-from dovetail.sweep.points import MOST_POINTS
+from dovetail.sweep.points import MAX_POINTS
 from fakes import canonical
 
 SCENARIO = {"name": "s"}
@@ -129,7 +129,7 @@ def test_a_grid_that_says_nothing_is_refused(changed, why):
 
 @pytest.mark.parametrize("seed", ["1..1000000000", [f"{n}000000..{n}999999" for n in range(1, 1000)]])
 def test_a_thousand_million_points_are_refused_before_they_exist(seed):
-    with pytest.raises(GridError, match=rf"points .* seeds.* are more than the {MOST_POINTS:,} of one sweep"):
+    with pytest.raises(GridError, match=rf"points .* seeds.* are more than the {MAX_POINTS:,} of one sweep"):
         read({"scenario": SCENARIO, "policy": ["drfq", "fifo"], "seed": seed}, canonical)
 
 

@@ -24,7 +24,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     let descriptors = Descriptors::raise()?;
     OwnAddresses::read().map_err(GatewayError::Addresses)?;
     read_passwords(config.access.passwords.as_deref())?;
-    Tls::read(config.proxy.tls.as_ref())?;
+    let tls = Tls::read(config.proxy.tls.as_ref())?;
     if let Some(store) = &config.store {
         quota::check(&store.path)?;
     }
@@ -35,7 +35,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     if let Some(log) = &config.log {
         can_append(&log.path).map_err(|error| cannot_log(log, error))?;
     }
-    Ok(descriptors.warning(&config.limits).into_iter().collect())
+    Ok([descriptors.warning(&config.limits), tls.warning()].into_iter().flatten().collect())
 }
 
 /// Checks whether lines can be appended to a file, which need not exist.

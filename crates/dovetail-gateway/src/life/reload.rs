@@ -62,6 +62,9 @@ fn take_tls(parts: &Parts, old: &Config, config: &mut Config) {
         warn!("{error}: new connections go on with the certificate and the key that were read before");
         config.proxy.tls.clone_from(&old.proxy.tls);
     }
+    if let Some(warning) = parts.tls.warning() {
+        warn!("{warning}");
+    }
 }
 
 fn take_helper(parts: &Parts, old: &Config, config: &mut Config) {

@@ -76,6 +76,9 @@ async fn live(
     }
     let listeners = Listeners::open(&config, sources)?;
     let parts = Rc::new(Parts::new(config, descriptors)?);
+    if let Some(warning) = parts.tls.warning() {
+        warn!("{warning}");
+    }
     parts.link.drive();
     parts.calendar.look();
     probe::start(&parts.probes)?;

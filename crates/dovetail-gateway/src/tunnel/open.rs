@@ -134,7 +134,7 @@ impl Tunnels {
         Response::new(Relay::Nothing)
     }
 
-    /// Carries an intercepted connection, under the server name in its greeting, if any.
+    /// Carries an intercepted connection, under the server name in its ClientHello, if any.
     pub(crate) async fn carry(&self, stream: TcpStream, wanted: &Wanted, name: Option<String>, record: Record) {
         let opened = if let Some(refusal) = record.account.refusal() {
             Err(refusal)

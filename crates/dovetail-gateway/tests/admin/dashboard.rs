@@ -78,7 +78,9 @@ fn faults(dashboard: &str, exported: &Exported) -> Vec<String> {
 #[test]
 fn the_dashboard_asks_for_what_is_exported() {
     let (echo, _) = udp_echo();
-    let gateway = Running::start(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "");
+    let parts = "[[quota]]\nname = \"monthly\"\nbytes = \"500kB\"\n\
+                 [[parent]]\nname = \"up\"\naddress = \"127.0.0.1:9\"\nhosts = [\"far.example\"]\n";
+    let gateway = Running::with(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "", parts);
     let _response = gateway.ask("127.0.1.1", 2_000_000);
     gateway.status_when("the link is measured, for a second", |status| {
         status["far_delay_ms"].is_f64() && status["sample"].is_object() && status["users"][0].is_object()
@@ -94,6 +96,7 @@ fn the_dashboard_asks_for_what_is_exported() {
     assert!(!altered("gateway_uptime_seconds", "gateway_uptime").is_empty());
     assert!(!altered("by (status)", "by (state)").is_empty());
     assert!(!altered("{{user}}", "{{who}}").is_empty());
+    assert!(!altered("gateway_parent_up", "gateway_parent_is_up").is_empty());
     assert!(
         !altered("rate(dovetail_gateway_log_lines_lost_total", "(dovetail_gateway_log_lines_lost_total").is_empty()
     );

@@ -34,52 +34,52 @@ _PICTURES = (".svg", ".png", ".html")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments, without `sweep`."""
+    status = 0
     try:
         try:
-            return _main(arguments)
+            args = _parsed(arguments)
+            if args.grid is not None:
+                tally = _run(args)
+                status = 1 if tally.failed else 0
+                print(said(tally, args.out))
+            _show(args)
         finally:
             # What cannot be written is noticed here, not as Python ends.
             sys.stdout.flush()
     except BrokenPipeError:
         # A reader that closes the pipe has seen enough.
         _discard_output()
-        return 0
+    except GridError as error:
+        return _fail(error, 2)
+    except SweepError as error:
+        return _fail(error, 1)
     except OSError as error:
         _discard_output()
         return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", 1)
+    except ImportError as error:
+        return _fail(f"{error}: pip install 'dovetail-sched[sweep]'", 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted: what is stored is kept; continue with --resume", 130)
+    return status
 
 
-def _main(arguments: Sequence[str] | None) -> int:
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     args = parser.parse_args(arguments)
     if args.grid is None and not (args.plot or args.table):
         parser.error("name a grid, or what to show with --plot or --table")
     if args.grid is None and (args.resume or args.records or args.jobs or args.scheduler):
         parser.error("--resume, --records, --jobs and --scheduler need a grid")
-    try:
-        failed = _run(args) if args.grid is not None else False
-        _show(args)
-    except GridError as error:
-        return _fail(error, 2)
-    except SweepError as error:
-        return _fail(error, 1)
-    except ImportError as error:
-        return _fail(f"{error}: pip install 'dovetail-sched[sweep]'", 1)
-    except KeyboardInterrupt:
-        return _fail("interrupted: what is stored is kept; continue with --resume", 130)
-    return 1 if failed else 0
+    return args
 
 
-def _run(args: argparse.Namespace) -> bool:
-    """Whether a point failed."""
+def _run(args: argparse.Namespace) -> Tally:
     from . import dask_engine
     from .run import conduct
 
     client = dask_engine.connect(args.scheduler) if args.scheduler else None
-    tally = conduct(args.grid, out=args.out, client=client, jobs=args.jobs, resume=args.resume, records=args.records,
-                    told=_say_dashboard)
-    print(said(tally, args.out))
-    return tally.failed > 0
+    return conduct(args.grid, out=args.out, client=client, jobs=args.jobs, resume=args.resume, records=args.records,
+                   told=_say_dashboard)
 
 
 def said(tally: Tally, out: Path) -> str:

@@ -6,11 +6,15 @@ the coordinator takes it apart.
 
 import itertools
 import math
+import signal
 import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
+from multiprocessing import resource_tracker
 from typing import Any
 
 from . import node, work
@@ -57,11 +61,24 @@ def local(jobs: int) -> Any:
     distributed = _distributed()
     import dask
 
-    with dask.config.set(_LOCAL):
+    with dask.config.set(_LOCAL), _deaf_children():
         cluster = distributed.LocalCluster(
             n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
         )
     return distributed.Client(cluster, set_as_default=False)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes and threads that start meanwhile leave Ctrl-C to this thread: a terminal sends it to all, and each would print where
+    it was. A Ctrl-C of this time comes at its end."""
+    # Where it starts, it lets the signal through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _distributed() -> Any:

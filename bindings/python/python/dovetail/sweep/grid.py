@@ -24,7 +24,7 @@ from . import captures, listed, scenarios
 from .axes import Axis, axis, literal
 from .captures import Capture
 from .errors import GridError
-from .points import MOST_POINTS, Point, checked_seed, policy_text
+from .points import MAX_POINTS, Point, checked_seed, policy_text
 from .scenarios import Canonical, Scenario, canonical_by_dovetail
 
 _KEYS = {"scenario", "capture", "policy", "seed", "set"}
@@ -123,9 +123,9 @@ def of_table(table: dict[str, Any], folder: Path, canonical: Canonical) -> Grid:
 
 def _refuse_too_many(sizes: dict[str, int]) -> None:
     points = math.prod(sizes.values())
-    if points > MOST_POINTS:
+    if points > MAX_POINTS:
         product = " × ".join(f"{size:,} {what}" for what, size in sizes.items() if size > 1)
-        raise GridError(f"grid: {points:,} points ({product}) are more than the {MOST_POINTS:,} of one sweep: "
+        raise GridError(f"grid: {points:,} points ({product}) are more than the {MAX_POINTS:,} of one sweep: "
                         "narrow a range, or split the grid over several folders")
 
 

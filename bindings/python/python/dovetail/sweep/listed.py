@@ -16,7 +16,7 @@ from . import captures, scenarios
 from .axes import literal
 from .captures import Capture
 from .errors import GridError
-from .points import MOST_POINTS, Point, checked_seed, policy_text
+from .points import MAX_POINTS, Point, checked_seed, policy_text
 from .scenarios import Canonical, Scenario
 
 _PLAIN = {"scenario", "capture", "policy", "seed"}
@@ -53,8 +53,8 @@ def read(path: Path, canonical: Canonical) -> Listed:
     replayed: dict[str, Capture] = {}
     for at, row in _rows(path):
         where = f"{path}, row {at}"
-        if at > MOST_POINTS:
-            raise GridError(f"{path}: it has more than the {MOST_POINTS:,} rows of one sweep: split it over several folders")
+        if at > MAX_POINTS:
+            raise GridError(f"{path}: it has more than the {MAX_POINTS:,} rows of one sweep: split it over several folders")
         scenario, capture, policy, changes, seed = _parts(row, where)
         if not policy or not (scenario or capture):
             raise GridError(f"{where}: a point has a policy, and a scenario or a capture")

@@ -7,13 +7,13 @@ shorter again, so that all workers end together.
 
 from dataclasses import dataclass
 
-_LEAST_S = 1.0
-_MOST_S = 60.0
+_MIN_S = 1.0
+_MAX_S = 60.0
 #: A batch takes this part of the time that the sweep has taken.
 _PART = 0.02
 #: Points in a batch while nothing is known of their time. What a batch has no time for comes back.
 _UNKNOWN = 64
-_MOST_POINTS = 20_000
+_MAX_POINTS = 20_000
 #: How much the last batch counts in the mean.
 _GAIN = 0.2
 
@@ -32,10 +32,10 @@ class Pace:
 
     def batch(self, elapsed_s: float, left: int, workers: int) -> tuple[int, float]:
         """How many points a batch has, and after which time no more are begun."""
-        target_s = min(max(elapsed_s * _PART, _LEAST_S), _MOST_S)
+        target_s = min(max(elapsed_s * _PART, _MIN_S), _MAX_S)
         fair = max(1, left // (2 * max(workers, 1)))
         if not self.point_s:
             return min(_UNKNOWN, fair), target_s
-        least = round(_LEAST_S / self.point_s) + 1
+        least = round(_MIN_S / self.point_s) + 1
         wanted = round(target_s / self.point_s) + 1
-        return max(1, min(wanted, max(fair, least), _MOST_POINTS)), target_s
+        return max(1, min(wanted, max(fair, least), _MAX_POINTS)), target_s

@@ -15,8 +15,8 @@ from .errors import GridError
 from .scenarios import Scenario
 
 #: The most points of a sweep: a set of their keys has to fit into memory when it is resumed.
-MOST_POINTS = 10_000_000
-_LARGEST_SEED = 2**64 - 1
+MAX_POINTS = 10_000_000
+_MAX_SEED = 2**64 - 1
 #: Changes when keys are made in another way.
 KEY_FORMAT = 1
 _KEY_BYTES = 16
@@ -60,7 +60,7 @@ class Point:
 
 def checked_seed(seed: Any) -> int | None:
     """The seed, if it is one."""
-    if seed is None or (not isinstance(seed, bool) and isinstance(seed, int) and 0 <= seed <= _LARGEST_SEED):
+    if seed is None or (not isinstance(seed, bool) and isinstance(seed, int) and 0 <= seed <= _MAX_SEED):
         return seed
     raise GridError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
 

@@ -16,7 +16,7 @@ from .runner import Runner, simulate
 from .scenarios import Canonical, canonical_by_dovetail
 from .work import version
 
-_MOST_GRID_LETTERS = 1_000_000
+_MAX_GRID_CHARS = 1_000_000
 
 
 def sweep(
@@ -105,8 +105,8 @@ def _text(grid: Any) -> str | None:
         text = json.dumps(grid, default=str)
     elif isinstance(grid, str) and "\n" in grid:
         text = grid
-    elif Path(grid).suffix == ".parquet" or Path(grid).stat().st_size > _MOST_GRID_LETTERS:
+    elif Path(grid).suffix == ".parquet" or Path(grid).stat().st_size > _MAX_GRID_CHARS:
         return None
     else:
         text = Path(grid).read_text(encoding="utf-8")
-    return text if len(text) <= _MOST_GRID_LETTERS else None
+    return text if len(text) <= _MAX_GRID_CHARS else None

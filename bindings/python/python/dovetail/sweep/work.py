@@ -16,7 +16,7 @@ from .points import Point
 from .runner import Job, Runner
 
 #: Records of this size end a batch, so that a batch with records fits into memory.
-_MOST_RECORD_BYTES = 32 << 20
+_MAX_RECORD_BYTES = 32 << 20
 #: Figures that differ between equal runs: they are kept with the times.
 WALL_FIGURES = ("wall_s",)
 _ERROR_LETTERS = 4000
@@ -84,7 +84,7 @@ def _run(batch: Batch, runner: Runner, paths: dict[str, str]) -> Done:
     results, failures, wall = [], [], []
     record_bytes, start = 0, time.perf_counter()
     for at, point in enumerate(batch.points):
-        if at and (time.perf_counter() - start > batch.seconds or record_bytes > _MOST_RECORD_BYTES):
+        if at and (time.perf_counter() - start > batch.seconds or record_bytes > _MAX_RECORD_BYTES):
             done.left = len(batch.points) - at
             break
         key, begun = point.key(batch.version).hex(), time.perf_counter()
