@@ -50,7 +50,7 @@ pub enum LiveError {
     #[error("policy: {0}")]
     Policy(#[from] PolicyError),
     /// The thread cannot be bound to the configured core.
-    #[error("cpu.core: core {core}: {source}")]
+    #[error("cpu.core: the box cannot run on core {core}: {source}; lscpu lists those there are, from 0")]
     Core {
         /// The core.
         core: u16,

@@ -30,12 +30,13 @@ use crate::{
 /// Warnings about a configuration on this machine that do not keep a box from running.
 ///
 /// # Errors
-/// What keeps a box from running: missing interfaces, no bridge, or a bridge that should not be there.
+/// What keeps a box from running: missing interfaces, no bridge, a bridge that should not be there, or no such core.
 pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
-    // On another thread, so that the caller stays in its namespace.
+    // On another thread, so that the caller stays in its namespace and on its cores.
     let (taken, found) = thread::scope(|scope| {
         let look = scope.spawn(|| {
             start::enter_namespace(config)?;
+            start::bind_to_core(config)?;
             let found = start::find_ports(config)?;
             Ok::<_, LiveError>((claim::taken(&found)?, found))
         });

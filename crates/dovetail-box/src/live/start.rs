@@ -81,18 +81,22 @@ pub(super) fn node(config: &Config, classes: &Classes) -> Result<Node, LiveError
 
 /// Binds this thread to its core, raises its priority, and requests timely wake-ups.
 pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
-    if let Some(core) = config.cpu.core {
-        let mut cores = CpuSet::new();
-        if usize::from(core) < CpuSet::MAX_CPU {
-            cores.set(core.into());
-        }
-        sched_setaffinity(None, &cores).map_err(|wrong| LiveError::Core { core, source: wrong.into() })?;
-    }
+    bind_to_core(config)?;
     go_first();
     if super::waiting::wake_in_time().is_err() {
         tracing::warn!("timers cannot be made exact: packets may leave some 50 µs late");
     }
     Ok(())
+}
+
+/// Binds this thread to the configured core, if there is one.
+pub(super) fn bind_to_core(config: &Config) -> Result<(), LiveError> {
+    let Some(core) = config.cpu.core else { return Ok(()) };
+    let mut cores = CpuSet::new();
+    if usize::from(core) < CpuSet::MAX_CPU {
+        cores.set(core.into());
+    }
+    sched_setaffinity(None, &cores).map_err(|wrong| LiveError::Core { core, source: wrong.into() })
 }
 
 /// Keeps this worker thread off the box's core, and raises its priority.

@@ -87,6 +87,13 @@ fn a_bridge_that_would_not_forward_is_told_before_a_start() {
 }
 
 #[test]
+fn a_core_that_is_not_there_is_told_before_a_start() {
+    let Some(lab) = lab("core") else { return };
+    let error = check(&config(&lab, &format!("{SETTINGS}[cpu]\ncore = 65535\n"))).unwrap_err();
+    assert!(matches!(error, LiveError::Core { core: 65535, .. }), "{error}");
+}
+
+#[test]
 fn interfaces_that_carry_no_ethernet_are_refused() {
     let Some(lab) = lab("tun") else { return };
     ip(&lab, "tuntap add dev tun0 mode tun");
