@@ -43,75 +43,101 @@ impl Config {
     }
 
     fn write(&self, text: &mut String) -> fmt::Result {
-        let mut line = |what: &str, value: String| writeln!(text, "  {what:<18}{value}");
+        self.write_path(text)?;
+        self.write_cpu_and_link(text)?;
+        self.write_queues(text)?;
+        self.write_functions(text)?;
+        if let Some(admin) = &self.admin {
+            let token = if admin.token.is_some() { "changes need the token" } else { "read-only: no token" };
+            line(text, "admin", format_args!("http://{} ({token})", admin.listen))?;
+        }
+        writeln!(text, "\nclasses, tried in this order:")?;
+        self.classes.iter().try_for_each(|class| line(text, &class.name, described(class)))
+    }
+
+    fn write_path(&self, text: &mut String) -> fmt::Result {
         let [inside, outside] = &self.interfaces;
-        line("between", format!("{inside} (inside) and {outside} (outside)"))?;
+        line(text, "between", format_args!("{inside} (inside) and {outside} (outside)"))?;
         let (from, to) = match self.toward {
             Side::Outside => ("inside", "outside"),
             Side::Inside => ("outside", "inside"),
         };
-        line("scheduled", format!("what goes from {from} to {to}; the other way passes at once"))?;
-        line("policy", self.policy.to_string())?;
+        line(text, "scheduled", format_args!("what goes from {from} to {to}; the other way passes at once"))?;
+        line(text, "policy", &self.policy)?;
         let failing = match self.on_failure {
             OnFailure::Open => "open: the bridge under both interfaces carries traffic on",
             OnFailure::Closed => "closed: traffic stops",
         };
-        line("on failure", failing.into())?;
+        line(text, "on failure", failing)?;
         let io = match self.io {
             Io::AfPacket => "by packet sockets",
             Io::AfXdp => "by AF_XDP, copied",
         };
-        line("frames", io.into())?;
-        let wait = match self.wait {
-            Wait::Sleep => "the box sleeps until something is due".into(),
-            Wait::SpinThenSleep(time) => format!("the box spins for {time}, then sleeps"),
-            Wait::Spin => "the box spins: a core for it alone".into(),
-        };
-        let wakes = match self.cpu.wake_latency {
-            None => String::new(),
-            Some(Nanos::ZERO) => "; no processor of the machine sleeps".into(),
-            Some(latency) => format!("; processors of the machine wake within {latency}"),
-        };
-        line("while idle", format!("{wait}{wakes}"))?;
+        line(text, "frames", io)?;
         let segments = match self.segments {
             Segments::Split => "frames of many packets are split",
             Segments::Whole => "frames of many packets stay whole",
         };
-        line("offloads", segments.into())?;
+        line(text, "offloads", segments)
+    }
+
+    fn write_cpu_and_link(&self, text: &mut String) -> fmt::Result {
+        let wait = match self.wait {
+            Wait::Sleep => "the box sleeps until something is due".into(),
+            Wait::SpinThenSleep(time) => format!("the box spins for {time}, then sleeps"),
+            Wait::Spin => "the box spins: it needs a core of its own".into(),
+        };
+        let wakes = match self.cpu.wake_latency {
+            None => String::new(),
+            Some(Nanos::ZERO) => "; no core of the machine sleeps".into(),
+            Some(latency) => format!("; the machine's cores wake within {latency}"),
+        };
+        line(text, "while idle", format_args!("{wait}{wakes}"))?;
         let core = self.cpu.core.map_or(String::new(), |core| format!(", bound to core {core}"));
         let workers = match self.cpu.workers {
             0 | 1 => String::new(),
             workers => format!(" on each of {workers} workers"),
         };
-        line("CPU", format!("{} % for functions{workers}{core}", self.cpu.share * 100.0))?;
+        line(text, "CPU", format_args!("{} % for functions{workers}{core}", self.cpu.share * 100.0))?;
         let pace = match self.link.pace {
-            Pace::Own => "kept by the box",
-            Pace::Device => "kept by the interface or a shaper behind it",
+            Pace::Own => "paced by the box",
+            Pace::Device => "paced by the interface or a shaper behind it",
         };
         let overhead = match self.link.overhead_bytes {
             0 => String::new(),
-            bytes => format!(", {bytes} bytes more a frame"),
+            bytes => format!(", {bytes} bytes more per frame"),
         };
         let delay = match self.delay {
             Nanos::ZERO => String::new(),
-            delay => format!(", {delay} long each way"),
+            delay => format!(", {delay} of delay each way"),
         };
-        line("link", format!("{} Mbit/s, {pace}{overhead}{delay}", self.link.rate.bps() / 1e6))?;
-        let room = match self.room {
-            Room::Packets(packets) => format!("{packets} packets"),
-            Room::LinkTime(time) => format!("{time} of the link, at least a packet"),
-        };
-        line("between the two", room)?;
+        line(text, "link", format_args!("{} Mbit/s, {pace}{overhead}{delay}", self.link.rate.bps() / 1e6))
+    }
+
+    fn write_queues(&self, text: &mut String) -> fmt::Result {
+        match self.room {
+            Room::Packets(packets) => line(text, "CPU to link", format_args!("a buffer of {packets} packets"))?,
+            Room::LinkTime(time) => {
+                line(text, "CPU to link", format_args!("a buffer of {time} of link time, at least a packet"))?;
+            }
+        }
         let queues = &self.queues;
-        let loses = match queues.on_full {
-            DropPolicy::Tail => "the last to come",
-            DropPolicy::Head => "the oldest of that flow",
-            DropPolicy::Longest | DropPolicy::Policy => "the longest queue",
+        let dropped = match queues.on_full {
+            DropPolicy::Tail => "the new packet",
+            DropPolicy::Head => "the flow's oldest packet",
+            DropPolicy::Longest | DropPolicy::Policy => "a packet of the longest queue",
         };
         let (each, all) = (queues.packets_per_flow, queues.packets);
-        line("queues", format!("{each} packets a flow, {all} in all; one too many is lost by {loses}"))?;
+        line(text, "queues", format_args!("{each} packets per flow, {all} in total; when full, {dropped} is dropped"))?;
         let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
-        line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
+        line(text, "flows", format_args!("{}, forgotten after {timeout}", queues.flows))
+    }
+
+    fn write_functions(&self, text: &mut String) -> fmt::Result {
+        let to = match self.toward {
+            Side::Outside => "outside",
+            Side::Inside => "inside",
+        };
         for Tunnel { name, association, direction } in self.tunnels.iter().map(|tunnel| &**tunnel) {
             let [source, destination] = [association.source, association.destination].map(Ipv4Addr::from);
             let decrypts = match direction {
@@ -122,25 +148,19 @@ impl Config {
                 }
             };
             let spi = association.spi;
-            line("tunnel", format!("{name}, from {source} to {destination}, SPI {spi:#x}{decrypts}"))?;
+            line(text, "tunnel", format_args!("{name}, from {source} to {destination}, SPI {spi:#x}{decrypts}"))?;
         }
         if let Some(routes) = &self.routes {
             let (routes, hops) = routes.counts();
-            line("routes", format!("{routes}, by {hops} routers"))?;
+            let plural = if hops == 1 { "" } else { "s" };
+            line(text, "routes", format_args!("{routes}, via {hops} next hop{plural}"))?;
         }
-        if let Some(programs) = &self.programs {
-            line("programs", in_words(programs))?;
-        }
-        if let Some(admin) = &self.admin {
-            let token = if admin.token.is_some() { "changes need the token" } else { "read-only: no token" };
-            line("admin", format!("http://{} ({token})", admin.listen))?;
-        }
-        writeln!(text, "\nclasses, tried in this order:")?;
-        for class in &self.classes {
-            writeln!(text, "  {:<18}{}", class.name, described(class))?;
-        }
-        Ok(())
+        self.programs.iter().try_for_each(|programs| line(text, "programs", in_words(programs)))
     }
+}
+
+fn line(text: &mut String, what: &str, value: impl fmt::Display) -> fmt::Result {
+    writeln!(text, "  {what:<18}{value}")
 }
 
 #[cfg(feature = "programs")]
@@ -150,11 +170,11 @@ fn in_words(programs: &Programs) -> String {
     let (folder, limits) = (programs.folder.display(), &programs.limits);
     let then = match limits.quarantined {
         Quarantined::Drop => "its packets are dropped",
-        Quarantined::Forward => "its packets pass it by",
+        Quarantined::Forward => "its packets bypass it",
     };
     let (fuel, bytes, traps) = (limits.fuel_per_packet, limits.memory_bytes, limits.traps);
     format!(
-        "of {folder}, with {fuel} instructions a packet and {bytes} bytes of memory; after {traps} failures of one, {then}"
+        "from {folder}, {fuel} instructions per packet and {bytes} bytes of memory; after {traps} failures of one, {then}"
     )
 }
 
@@ -177,23 +197,23 @@ fn described(class: &Class) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let conditions = if conditions.is_empty() { "whatever is left".into() } else { conditions.join(" and ") };
+    let conditions = if conditions.is_empty() { "everything else".into() } else { conditions.join(" and ") };
     let by = |function: &str| match &class.tunnel {
         Some(tunnel) if function == ipsec::NAME => format!("{function} by {}", tunnel.name),
         _ => function.to_owned(),
     };
     let mut work: Vec<_> = class.functions.iter().map(|entry| by(entry.name)).collect();
     work.extend(class.program.iter().map(|name| format!("program {name}")));
-    let work = if work.is_empty() { "passed on".into() } else { work.join(", then ") };
+    let work = if work.is_empty() { "forwarded".into() } else { work.join(", then ") };
     let mut text = format!("{conditions}: {work}; weight {}", class.weight.as_f64());
     if class.effect == Effect::Discard {
-        text.push_str("; frames go on as they came");
+        text.push_str("; frames leave unchanged");
     }
     if let Some(time) = class.time {
-        text.push_str(&format!("; its work counts as {time}, whatever it takes"));
+        text.push_str(&format!("; its work counts as {time}, however long it takes"));
     }
     if class.cost != 1.0 {
-        text.push_str(&format!("; its time counts {} times", class.cost));
+        text.push_str(&format!("; its time counts {}-fold", class.cost));
     }
     text
 }

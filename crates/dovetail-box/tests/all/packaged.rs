@@ -82,7 +82,7 @@ fn a_tunnel_and_a_route_can_be_had_as_shown() {
     let text = Config::parse(&whole.replace("\"open\"", "\"closed\"")).unwrap().describe();
     let back = "branch-in, from 198.51.100.1 to 192.0.2.1, SPI 0x2000; what arrives outside is decrypted, and must come from 10.8.0.0/16";
     for shown in
-        ["branch, from 192.0.2.1 to 198.51.100.1, SPI 0x1000", back, "1, by 1 routers", "ipsec by branch, then"]
+        ["branch, from 192.0.2.1 to 198.51.100.1, SPI 0x1000", back, "1, via 1 next hop", "ipsec by branch, then"]
     {
         assert!(text.contains(shown), "{text}");
     }

@@ -20,7 +20,7 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
     fn forget_user(&mut self, user: UserId);
 
-    /// Sets the link's rate in units per second.
+    /// Sets the link's rate in units per second. One out of [range](super::RequestSetup::is_rate) is ignored.
     fn set_rate(&mut self, units_per_s: f64, now: Nanos);
 
     /// A request arrived.

@@ -16,7 +16,7 @@ pub struct RequestSetup {
 }
 
 impl RequestSetup {
-    /// Whether a rate in units per second is in range.
+    /// Whether a rate in units per second is in range: from 10^-3 to 10^15.
     #[must_use]
     pub fn is_rate(units_per_s: f64) -> bool {
         (1e-3..=1e15).contains(&units_per_s)

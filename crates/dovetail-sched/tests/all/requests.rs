@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use dovetail_sched::{
     Nanos, Weight,
-    request::{Accounts, ClassId, FarDelay, REGISTRY, Request, RequestId, RequestSetup, RequestSpec, UserId},
+    request::{
+        Accounts, ClassId, FarDelay, REGISTRY, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId,
+    },
 };
 use proptest::prelude::*;
 
@@ -272,5 +274,23 @@ proptest! {
         }
         prop_assert!(released.is_empty(), "{:?} wait for ever", released);
         prop_assert_eq!(gateway.dequeue(now), None, "something stayed behind");
+    }
+}
+
+#[test]
+fn a_rate_out_of_range_is_ignored_under_every_policy() {
+    for entry in REGISTRY {
+        let spec: RequestSpec = entry.name.parse().unwrap();
+        let mut gateway = spec.build(&RequestSetup::for_bytes(1e6)).unwrap();
+        let figures = |gateway: &dyn RequestScheduler| {
+            let mut found = Vec::new();
+            gateway.figures(&mut |name, value| found.push((name, value)));
+            found
+        };
+        let before = figures(&*gateway);
+        for rate in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e-4, 1e16] {
+            gateway.set_rate(rate, Nanos::ZERO);
+            assert_eq!(figures(&*gateway), before, "{} at {rate}", entry.name);
+        }
     }
 }

@@ -309,8 +309,10 @@ impl RequestScheduler for Grants {
     }
 
     fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
-        self.pace.set_rate(units_per_s, now);
-        self.age.set_rate(units_per_s, now);
+        if RequestSetup::is_rate(units_per_s) {
+            self.pace.set_rate(units_per_s, now);
+            self.age.set_rate(units_per_s, now);
+        }
     }
 
     fn enqueue(&mut self, request: &Request, now: Nanos) {

@@ -164,11 +164,8 @@ impl Pace {
     /// Sets the given rate of the link, in units per second. Does nothing if it is not a positive number.
     pub(super) fn set_rate(&mut self, rate: f64, now: Nanos) {
         self.advance(now);
-        if rate.is_finite() && rate > 0.0 {
-            self.given = rate.clamp(1e-3, 1e15);
-            self.capacity = self.given;
-            self.add(0.0);
-        }
+        (self.given, self.capacity) = (rate, rate);
+        self.add(0.0);
     }
 
     /// Sets the configured delay; half of the queue's room still applies if that is less.
