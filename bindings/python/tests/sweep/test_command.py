@@ -55,6 +55,34 @@ def test_wrong_usage_is_refused_before_anything_runs(tmp_path, arguments, why):
     assert said.returncode == 2 and why in said.stderr and not (tmp_path / "out").exists(), said.stderr
 
 
+@pytest.mark.parametrize("name", ["grid.toml", "grid.csv"])
+def test_a_policy_that_does_not_exist_is_refused_before_anything_runs(tmp_path, name):
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = ["drr", "fiffo"]\n')
+    (tmp_path / "grid.csv").write_text("scenario,policy\nmiddlebox,drr\nmiddlebox,fiffo\n")
+    said = command("sweep", name, "--out", "out", cwd=tmp_path)
+    assert said.returncode == 2 and "'fiffo' (did you mean fifo?)" in said.stderr, said.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_tables_of_scenarios_with_and_without_a_load_are_one_table(tmp_path):
+    (tmp_path / "grid.toml").write_text(
+        'scenario = ["middlebox", "three-resources"]\npolicy = "drr"\nset.duration = "10ms"\nset.load = 1.1\n')
+    (tmp_path / "less.toml").write_text('scenario = "middlebox"\npolicy = "fifo"\nset.duration = "10ms"\n')
+    for arguments in (["grid.toml"], ["less.toml", "--resume"]):
+        done = command("sweep", *arguments, "--out", "out", "--jobs", "1", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    said = command("sweep", "--out", "out", "--table", "throughput_mbps", cwd=tmp_path)
+    assert said.returncode == 0 and "throughput_mbps" in said.stdout, said.stderr
+
+
+def test_a_script_without_a_guard_is_told_of_it_and_leaves_no_folder(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text('import dovetail\ndovetail.sweep({"scenario": "middlebox", "policy": "fifo"}, out="out", jobs=1)\n')
+    said = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 1 and '`if __name__ == "__main__":`' in said.stderr.strip().splitlines()[-1], said.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_reader_that_closes_the_pipe_is_no_error(results):
     arguments = [sys.executable, "-m", "dovetail", "sweep", "--out", "out", "--table", "throughput_mbps"]
     with subprocess.Popen(arguments, cwd=results, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -77,7 +105,7 @@ def test_a_figure_that_cannot_be_written_is_one_line(results):
 
 
 def test_points_that_failed_are_told_even_if_the_reader_is_gone(tmp_path):
-    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "none-such"\nset.duration = "10ms"\n')
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr:quantum=none"\nset.duration = "10ms"\n')
     arguments = [sys.executable, "-m", "dovetail", "sweep", "grid.toml", "--out", "out", "--jobs", "1"]
     with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()

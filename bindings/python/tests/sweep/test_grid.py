@@ -29,6 +29,7 @@ def values(written):
         ("{ from = 0.3, to = 1, step = 0.1 }", [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]),
         ("{ from = 0, to = 1, count = 5 }", [0, 0.25, 0.5, 0.75, 1]),
         ('{ from = 1, to = 100, count = 3, scale = "log" }', [1, 10, 100]),
+        ('{ from = 1, to = 100, count = 5, scale = "log", whole = true }', [1, 3, 10, 32, 100]),
         ('{ from = 10, to = 30, step = 10, unit = "Mbps" }', ["10Mbps", "20Mbps", "30Mbps"]),
         ("[{ fixed = 1500 }]", [{"fixed": 1500}]),
         ("[[80, 443]]", [[80, 443]]),

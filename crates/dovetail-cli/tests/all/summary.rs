@@ -91,6 +91,32 @@ fn a_row_of_a_run_has_the_document_s_figures_and_says_where_they_come_from() {
 }
 
 #[test]
+fn a_column_has_one_type_in_every_table_so_that_they_can_be_concatenated() {
+    let folder = folder("summary-types");
+    let limited = written(&folder, "limited.toml", BOX);
+    let unlimited = written(&folder, "unlimited.toml", &BOX.replace("queue_packets = 20\n", ""));
+    let types = |scenario: &str, load: &[&str]| -> BTreeMap<String, String> {
+        let table = folder.join("s.parquet");
+        let place = table.to_str().expect("plain");
+        stdout(&[&["compare", scenario, "--policy", "drr", "--summary", place], load].concat());
+        let reader = SerializedFileReader::new(File::open(&table).expect("a file")).expect("a Parquet file");
+        let fields = reader.metadata().file_metadata().schema().get_fields();
+        let kind = |field: &parquet::schema::types::Type| {
+            format!("{} {:?}", field.get_physical_type(), field.get_basic_info().logical_type_ref())
+        };
+        fields.iter().map(|field| (field.name().to_owned(), kind(field))).collect()
+    };
+    let [with, without] = [types(&limited, &["--load", "1.2"]), types(&unlimited, &[])];
+    for (column, kind) in &with {
+        assert!(without.get(column).is_none_or(|other| other == kind), "{column}: {kind}, {:?}", without.get(column));
+    }
+    for column in ["load", "queue_packets", "buffer_packets", "trace", "window_s"] {
+        assert!(with.contains_key(column) && without.contains_key(column), "{column}");
+    }
+    assert!(with["load"].starts_with("DOUBLE") && with["queue_packets"].starts_with("INT64"), "{with:?}");
+}
+
+#[test]
 fn several_samples_have_rows_of_medians_and_of_the_interval_s_ends() {
     let folder = folder("summary-samples");
     let path = written(&folder, "box.toml", BOX);

@@ -1,6 +1,6 @@
 //! A typed column of the table.
 
-use super::table::{Cell, Summary};
+use super::table::{Cell, Kind, Summary};
 
 /// A column's values in the order of the rows; `None` for rows without one.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,9 +16,9 @@ pub enum Column {
 }
 
 impl Summary {
-    /// The names of the columns, in order, with their contents. A column has the type of its first value.
+    /// The names of the columns, in order, with their contents.
     pub fn columns(&self) -> impl Iterator<Item = (&str, Column)> {
-        self.columns.iter().map(|name| (name.as_str(), self.column(name)))
+        self.columns.iter().map(|(name, kind)| (name.as_str(), self.column(name, *kind)))
     }
 
     /// Number of rows.
@@ -33,39 +33,27 @@ impl Summary {
         self.rows.is_empty()
     }
 
-    fn column(&self, name: &str) -> Column {
+    fn column(&self, name: &str, kind: Kind) -> Column {
         fn values<T>(summary: &Summary, name: &str, value: impl Fn(&Cell) -> Option<T>) -> Vec<Option<T>> {
             summary.rows.iter().map(|row| row.get(name).and_then(&value)).collect()
         }
-        match self.rows.iter().find_map(|row| row.get(name)) {
-            None | Some(Cell::Text(_)) => {
-                Column::Text(values(
-                    self,
-                    name,
-                    |cell| if let Cell::Text(text) = cell { Some(text.clone()) } else { None },
-                ))
-            }
-            Some(Cell::Truth(_)) => {
-                Column::Truth(values(
-                    self,
-                    name,
-                    |cell| if let Cell::Truth(truth) = cell { Some(*truth) } else { None },
-                ))
-            }
-            Some(Cell::Whole(_)) => {
-                Column::Whole(values(
-                    self,
-                    name,
-                    |cell| if let Cell::Whole(number) = cell { Some(*number) } else { None },
-                ))
-            }
-            Some(Cell::Number(_)) => {
-                Column::Number(values(
-                    self,
-                    name,
-                    |cell| if let Cell::Number(number) = cell { Some(*number) } else { None },
-                ))
-            }
+        match kind {
+            Kind::Text => Column::Text(values(self, name, |cell| match cell {
+                Cell::Text(text) => Some(text.clone()),
+                _ => None,
+            })),
+            Kind::Truth => Column::Truth(values(self, name, |cell| match cell {
+                Cell::Truth(truth) => Some(*truth),
+                _ => None,
+            })),
+            Kind::Whole => Column::Whole(values(self, name, |cell| match cell {
+                Cell::Whole(number) => Some(*number),
+                _ => None,
+            })),
+            Kind::Number => Column::Number(values(self, name, |cell| match cell {
+                Cell::Number(number) => Some(*number),
+                _ => None,
+            })),
         }
     }
 }

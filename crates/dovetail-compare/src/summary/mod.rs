@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use column::Column;
 pub use table::Summary;
-use table::{Cell, Row};
+use table::{Cell, Kind, Row};
 
 use crate::{
     error::{Error, Misuse},
@@ -147,45 +147,43 @@ impl Summary {
         let hashes = inputs.iter().map(|file| file.sha256.clone().unwrap_or_else(|| "unknown".to_owned())).collect();
         let policy = sample.policies[at].get("policy").and_then(Value::as_str);
         let cells = [
-            ("policy", policy.and_then(text)),
-            ("statistic", text(statistic)),
-            ("samples", Some(Cell::Whole(samples))),
-            ("trace", sample.trace.and_then(text)),
-            ("seed", seed.map(Cell::Whole)),
-            ("version", text(version)),
-            ("inputs", join(names)),
-            ("inputs_sha256", join(hashes)),
-            (IN_FULL, policies.get(at).and_then(|policy| text(policy))),
-            ("load", stated(load, Cell::Number)),
-            ("link_bps", stated(link_bps, Cell::Number)),
-            ("pipeline", pipeline.as_ref().and_then(|pipeline| pipeline.value.as_deref().and_then(text))),
-            ("queue_packets", queue_packets.map(|packets| Cell::Whole(packets.into()))),
-            ("buffer_packets", buffer_packets.map(|packets| Cell::Whole(packets.into()))),
-            ("buffer_bytes", buffer_bytes.map(Cell::Whole)),
-            ("drop", text(drop)),
-            ("window_s", window_s.map(Cell::Number)),
+            ("policy", Kind::Text, policy.and_then(text)),
+            ("statistic", Kind::Text, text(statistic)),
+            ("samples", Kind::Whole, Some(Cell::Whole(samples))),
+            ("trace", Kind::Text, sample.trace.and_then(text)),
+            ("seed", Kind::Whole, seed.map(Cell::Whole)),
+            ("version", Kind::Text, text(version)),
+            ("inputs", Kind::Text, join(names)),
+            ("inputs_sha256", Kind::Text, join(hashes)),
+            (IN_FULL, Kind::Text, policies.get(at).and_then(|policy| text(policy))),
+            ("load", Kind::Number, stated(load, Cell::Number)),
+            ("link_bps", Kind::Number, stated(link_bps, Cell::Number)),
+            ("pipeline", Kind::Text, pipeline.as_ref().and_then(|pipeline| pipeline.value.as_deref().and_then(text))),
+            ("queue_packets", Kind::Whole, queue_packets.map(|packets| Cell::Whole(packets.into()))),
+            ("buffer_packets", Kind::Whole, buffer_packets.map(|packets| Cell::Whole(packets.into()))),
+            ("buffer_bytes", Kind::Whole, buffer_bytes.map(Cell::Whole)),
+            ("drop", Kind::Text, text(drop)),
+            ("window_s", Kind::Number, window_s.map(Cell::Number)),
         ];
         let mut row = Row::new();
-        for (column, cell) in cells {
-            match cell {
-                Some(cell) => self.set(&mut row, column.to_owned(), cell),
-                None => self.know(column),
-            }
+        for (column, kind, cell) in cells {
+            self.know(column, kind);
+            row.extend(cell.map(|cell| (column.to_owned(), cell)));
         }
         row
     }
 
     fn set(&mut self, row: &mut Row, column: String, cell: Cell) {
-        self.know(&column);
+        self.know(&column, Kind::of(&cell));
         row.insert(column, cell);
     }
 
-    fn know(&mut self, column: &str) {
-        if self.columns.iter().any(|known| known == column) {
+    fn know(&mut self, column: &str, kind: Kind) {
+        if self.columns.iter().any(|(known, _)| known == column) {
             return;
         }
-        let is_last = self.columns.last().is_some_and(|last| last == IN_FULL);
-        self.columns.insert(self.columns.len() - usize::from(is_last), column.to_owned());
+        let is_last = self.columns.last().is_some_and(|(last, _)| last == IN_FULL);
+        self.columns.insert(self.columns.len() - usize::from(is_last), (column.to_owned(), kind));
     }
 
     /// Writes the table.

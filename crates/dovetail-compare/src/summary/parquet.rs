@@ -10,21 +10,20 @@ use parquet::{
     schema::types::Type,
 };
 
-use super::table::{Cell, Summary};
+use super::table::{Cell, Kind, Summary};
 
 pub(super) fn write(summary: &Summary, file: File) -> io::Result<()> {
     written(summary, file).map_err(io::Error::other)
 }
 
 fn written(summary: &Summary, file: File) -> Result<(), ParquetError> {
-    let fields = summary.columns.iter().map(|column| field(column, kind(summary, column)).map(Arc::new));
+    let fields = summary.columns.iter().map(|(name, kind)| field(name, *kind).map(Arc::new));
     let schema = Type::group_type_builder("summary").with_fields(fields.collect::<Result<_, _>>()?).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
-    for column in &summary.columns {
+    for &(ref column, kind) in &summary.columns {
         let Some(mut chunk) = group.next_column()? else { break };
-        let kind = kind(summary, column);
         let cells: Vec<Option<&Cell>> =
             summary.rows.iter().map(|row| row.get(column).filter(|cell| Kind::of(cell) == kind)).collect();
         let present: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
@@ -56,30 +55,6 @@ fn written(summary: &Summary, file: File) -> Result<(), ParquetError> {
     }
     group.close()?;
     writer.close().map(drop)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Truth,
-    Whole,
-    Number,
-}
-
-impl Kind {
-    fn of(cell: &Cell) -> Self {
-        match cell {
-            Cell::Text(_) => Self::Text,
-            Cell::Truth(_) => Self::Truth,
-            Cell::Whole(_) => Self::Whole,
-            Cell::Number(_) => Self::Number,
-        }
-    }
-}
-
-/// The type of a column's first value; a figure has the same type in every document.
-fn kind(summary: &Summary, column: &str) -> Kind {
-    summary.rows.iter().find_map(|row| row.get(column)).map_or(Kind::Text, Kind::of)
 }
 
 fn field(name: &str, kind: Kind) -> Result<Type, ParquetError> {

@@ -7,6 +7,7 @@
 | `"1..20"` | the whole numbers from 1 to 20 |
 | `{ from = 0.3, to = 1, step = 0.1 }` | 0.3, 0.4, … 1; `unit = "us"` puts a unit behind each |
 | `{ from = 1, to = 100, count = 5, scale = "log" }` | five numbers in equal ratios; without `scale`, in equal steps |
+| `{ from = 1, to = 100, count = 5, scale = "log", whole = true }` | the same, rounded to whole numbers: 1, 3, 10, 32, 100 |
 
 Numbers are decimal, so that 0.1 added three times is 0.3. An axis knows its size before its values exist: a grid that is far too
 large is refused at once.
@@ -23,7 +24,7 @@ from typing import Any
 from .errors import GridError
 
 _WHOLE_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
-_RANGE_KEYS = {"from", "to", "step", "count", "scale", "unit"}
+_RANGE_KEYS = {"from", "to", "step", "count", "scale", "unit", "whole"}
 #: Digits of a number between others in equal ratios.
 _LOG_DIGITS = 6
 
@@ -53,10 +54,12 @@ class _Spread:
     count: int
     is_log: bool
     unit: str
+    is_whole: bool
 
     def __iter__(self) -> Iterator[Any]:
         for at in range(self.count):
-            value = plain(self._at(at))
+            number = self._at(at)
+            value = plain(number.to_integral_value() if self.is_whole else number)
             yield f"{value}{self.unit}" if self.unit else value
 
     def _at(self, at: int) -> Decimal:
@@ -119,31 +122,31 @@ def literal(value: Any, where: str) -> Any:
 
 def _range(table: dict[str, Any], where: str) -> Axis:
     if unknown := sorted(table.keys() - _RANGE_KEYS):
-        raise GridError(f"{where}: unknown key {unknown[0]!r} of a range; valid are from, to, step, count, scale and unit")
+        raise GridError(f"{where}: unknown key {unknown[0]!r} of a range; valid are from, to, step, count, scale, unit and whole")
     if "to" not in table or ("step" in table) == ("count" in table):
         raise GridError(f"{where}: a range has from, to, and either step or count")
     start, last = _number(table["from"], where), _number(table["to"], where)
-    unit, scale = table.get("unit", ""), table.get("scale", "linear")
-    if not isinstance(unit, str) or scale not in ("linear", "log"):
-        raise GridError(f"{where}: unit is a text, and scale is linear or log")
+    unit, scale, whole = table.get("unit", ""), table.get("scale", "linear"), table.get("whole", False)
+    if not isinstance(unit, str) or scale not in ("linear", "log") or not isinstance(whole, bool):
+        raise GridError(f"{where}: unit is a text, scale is linear or log, and whole is true or false")
     if last < start:
         raise GridError(f"{where}: a range from {start} to {last} is empty: ranges go up")
     if "step" in table:
         step = _number(table["step"], where)
         if step <= 0 or scale == "log":
             raise GridError(f"{where}: a step is above 0, and goes without scale")
-        return _spread(start, last, step, int((last - start) / step) + 1, False, unit)
+        return _spread(start, last, step, int((last - start) / step) + 1, False, (unit, whole))
     count = table["count"]
     if isinstance(count, bool) or not isinstance(count, int) or count < 1 or (count == 1 and start != last):
         raise GridError(f"{where}: count is a whole number from 2 up, since both ends count")
     if scale == "log" and start <= 0:
         raise GridError(f"{where}: numbers in equal ratios are above 0")
     step = (last - start) / (count - 1) if count > 1 else Decimal(0)
-    return _spread(start, last, step, count, scale == "log" and count > 1, unit)
+    return _spread(start, last, step, count, scale == "log" and count > 1, (unit, whole))
 
 
-def _spread(start: Decimal, last: Decimal, step: Decimal, count: int, is_log: bool, unit: str) -> Axis:
-    return Axis(count, _Spread(start, last, step, count, is_log, unit))
+def _spread(start: Decimal, last: Decimal, step: Decimal, count: int, is_log: bool, written: tuple[str, bool]) -> Axis:
+    return Axis(count, _Spread(start, last, step, count, is_log, *written))
 
 
 def _number(value: Any, where: str) -> Decimal:

@@ -21,7 +21,7 @@ Examples:
   dovetail sweep grid.toml --out results --scheduler tcp://head:8786
       the same on the workers of a Dask scheduler
   dovetail sweep --out results --plot alpha,p99,load
-      a chart of what is there; --table p99,jain prints medians and intervals
+      a chart of what is there; --table p99,throughput_mbps prints medians and intervals
 """
 
 

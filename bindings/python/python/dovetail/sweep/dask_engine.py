@@ -20,7 +20,7 @@ from typing import Any
 from . import node, work
 from .captures import Capture
 from .engine import Ticket, WorkerKilled, unable
-from .errors import EngineError
+from .errors import GUARD, EngineError
 from .runner import Runner
 from .work import Batch, Done, Missing
 
@@ -62,9 +62,12 @@ def local(jobs: int) -> Any:
     import dask
 
     with dask.config.set(_LOCAL), _deaf_children():
-        cluster = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
-        )
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
+            )
+        except RuntimeError as error:
+            raise EngineError(f"the worker processes did not start ({error}): {GUARD}") from error
     return distributed.Client(cluster, set_as_default=False)
 
 

@@ -1,7 +1,10 @@
-"""What a sweep can refuse or fail at, by who can put it right.
+"""Errors of a sweep, grouped by who can fix them.
 
 Every message says what is wrong, where, and what to do. The command prints the message alone.
 """
+
+#: What a script has to do where worker processes are started.
+GUARD = 'call it in a file, under `if __name__ == "__main__":`, since worker processes import the script that started them'
 
 
 class SweepError(Exception):

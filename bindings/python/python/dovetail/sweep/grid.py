@@ -20,7 +20,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import captures, listed, scenarios
+from . import captures, known, listed, scenarios
 from .axes import Axis, axis, literal
 from .captures import Capture
 from .errors import GridError
@@ -112,6 +112,8 @@ def of_table(table: dict[str, Any], folder: Path, canonical: Canonical) -> Grid:
         policies=policies.distinct(),
         seeds=[checked_seed(seed) for seed in seeds.distinct()],
     )
+    if canonical is canonical_by_dovetail:
+        known.check(grid.policies, "policy")
     empty = {"scenario": grid.scenarios, "capture": grid.captures, "policy": grid.policies, "seed": grid.seeds}
     for key, values in [*empty.items(), *((f"set.{key}", values) for key, values in grid.changes)]:
         if not values:

@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import captures, scenarios
+from . import captures, known, scenarios
 from .axes import literal
 from .captures import Capture
 from .errors import GridError
 from .points import MAX_POINTS, Point, checked_seed, policy_text
-from .scenarios import Canonical, Scenario
+from .scenarios import Canonical, Scenario, canonical_by_dovetail
 
 _PLAIN = {"scenario", "capture", "policy", "seed"}
 
@@ -49,7 +49,7 @@ def read(path: Path, canonical: Canonical) -> Listed:
         return captures.find([name], path.parent)[0]
 
     keys: set[bytes] = set()
-    known: dict[str, Scenario] = {}
+    described: dict[str, Scenario] = {}
     replayed: dict[str, Capture] = {}
     for at, row in _rows(path):
         where = f"{path}, row {at}"
@@ -58,15 +58,17 @@ def read(path: Path, canonical: Canonical) -> Listed:
         scenario, capture, policy, changes, seed = _parts(row, where)
         if not policy or not (scenario or capture):
             raise GridError(f"{where}: a point has a policy, and a scenario or a capture")
+        if canonical is canonical_by_dovetail:
+            known.check([policy], where)
         if scenario:
-            known[scenario] = scenario_of(scenario)
+            described[scenario] = scenario_of(scenario)
         if capture:
             replayed[capture] = capture_of(capture)
         # A row that is there twice is one point.
-        keys.add(Point(known.get(scenario), replayed.get(capture), policy, changes, seed).key(""))
+        keys.add(Point(described.get(scenario), replayed.get(capture), policy, changes, seed).key(""))
     if not keys:
         raise GridError(f"{path}: it has no rows, so there are no points")
-    return Listed(path, len(keys), known, replayed)
+    return Listed(path, len(keys), described, replayed)
 
 
 def _parts(row: dict[str, Any], where: str) -> tuple[str, str, str, tuple[tuple[str, Any], ...], int | None]:

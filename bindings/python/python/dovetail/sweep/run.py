@@ -1,6 +1,7 @@
 """A sweep from its grid to its results: what `dovetail.sweep()` and the command both call."""
 
 import json
+import multiprocessing
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -10,7 +11,7 @@ from typing import Any
 from . import grid as grids
 from .coordinator import Coordinator, Tally, lost
 from .engine import Engine, ExecutorEngine
-from .errors import EngineError
+from .errors import GUARD, EngineError
 from .progress import Bar, Progress, Quiet
 from .runner import Runner, simulate
 from .scenarios import Canonical, canonical_by_dovetail
@@ -56,8 +57,12 @@ def conduct(
     canonical: Canonical = canonical_by_dovetail,
     told: Callable[[Engine], None] | None = None,
 ) -> Tally:
-    """The same, without reading the results again. `told` gets the engine once it is there."""
-    from .store import Store
+    """The same, but does not read the results back. `told` gets the engine once it is there."""
+    _refuse_a_worker()
+    try:
+        from .store import Store
+    except ImportError as error:
+        raise EngineError(f"results are written by pyarrow: pip install 'dovetail-sched[sweep]' ({error})") from error
 
     shown = (Bar() if progress else Quiet()) if isinstance(progress, bool) else progress
     points = grids.read(grid, canonical)
@@ -68,7 +73,11 @@ def conduct(
         already = sum(point.key(made_by) in seen for point in points) if seen else 0
         # Results of other grids stay.
         store.expect(points.size + len(seen) - already)
-        engine = _engine(client, jobs, runner)
+        try:
+            engine = _engine(client, jobs, runner)
+        except EngineError:
+            store.abandon()
+            raise
         if told:
             told(engine)
         coordinator = Coordinator(engine, store, shown, made_by, records)
@@ -81,6 +90,12 @@ def conduct(
             shown.end()
     finally:
         store.close()
+
+
+def _refuse_a_worker() -> None:
+    """A worker process imports the script that started it. A script that calls this as it is imported would do so again there."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise EngineError(f"a worker process called this while it imported the script: {GUARD}")
 
 
 def _engine(client: Any, jobs: int | None, runner: Runner) -> Engine:

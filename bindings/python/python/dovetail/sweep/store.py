@@ -11,6 +11,7 @@ results come last: a point counts as done when it is in them. Results are read a
 are run again.
 """
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -59,7 +60,7 @@ class Store:
     def _begin(self, description: dict[str, Any], resume: bool) -> None:
         if (self.folder / _DESCRIPTION).exists():
             if not resume:
-                raise StoreError(f"{self.folder} has a sweep already: continue it with --resume, or give another folder")
+                raise StoreError(f"{self.folder} has a sweep already: continue it with --resume (resume=True), or give another folder")
             before = describe(self.folder)
             for what in ("version", "with_records"):
                 if before.get(what) != description[what]:
@@ -69,6 +70,15 @@ class Store:
             for partial in (self.folder / name).rglob(".*.partial"):
                 partial.unlink()
         self._describe(description)
+
+    def abandon(self) -> None:
+        """Removes the folder again if nothing was stored in it, so that another attempt is not refused."""
+        if any((self.folder / name).exists() for name in _FOLDERS):
+            return
+        for name in (_DESCRIPTION, _LOCK):
+            (self.folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def expect(self, points: int) -> None:
         """Says how many points the folder will have."""
