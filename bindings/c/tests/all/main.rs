@@ -8,6 +8,7 @@ mod both_packets;
 mod both_requests;
 mod errors;
 mod header;
+mod install;
 mod layout;
 mod page;
 mod programs;

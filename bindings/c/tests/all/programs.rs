@@ -1,10 +1,10 @@
 //! Programs in C and C++ compile without a warning, and run with both libraries.
 
-use std::{env, fs, path::Path, process::Command};
+use std::{env, fs, process::Command};
 
 use dovetail_skip::skipped;
 
-use crate::tools::{Language, Link, command, crate_folder, is_here, library_folder, run};
+use crate::tools::{Language, Link, crate_folder, is_here, library_folder, run};
 
 /// The headers alone, in a file without anything else.
 #[test]
@@ -166,40 +166,6 @@ fn the_example_says_what_it_lacks() {
             assert!(printed.starts_with("skipped: a TUN device cannot be made here: "), "{printed}");
         }
         _ => skipped("rights cannot be given up here"),
-    }
-}
-
-/// CMake finds what is installed, and programs run with it.
-#[test]
-fn cmake_finds_what_is_installed() {
-    if !Language::C11.is_here() || !Language::Cpp17.is_here() || !is_here("cmake") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = folder.path().join("installed");
-    let copy = |from: &Path, to: &str| {
-        let to = prefix.join(to);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(from, &to).unwrap();
-    };
-    for name in ["dovetail.h", "dovetail.hpp"] {
-        copy(&crate_folder().join("include").join(name), &format!("include/{name}"));
-    }
-    for name in ["libdovetail.so", "libdovetail.a"] {
-        copy(&library_folder().join(name), &format!("lib/{name}"));
-    }
-    for name in ["dovetail-config.cmake", "dovetail-config-version.cmake"] {
-        copy(&crate_folder().join("cmake").join(name), &format!("share/cmake/dovetail/{name}"));
-    }
-    let build = folder.path().join("build");
-    let mut defined = std::ffi::OsString::from("-DCMAKE_PREFIX_PATH=");
-    defined.push(&prefix);
-    let example = crate_folder().join("examples/cmake");
-    run(command(folder.path(), "cmake").arg("-S").arg(&example).arg("-B").arg(&build).arg(defined));
-    run(command(folder.path(), "cmake").arg("--build").arg(&build));
-    let line = "large packets had 288 us of the link, small ones 288 us of the CPU\n";
-    for program in ["two_flows", "two_flows_static"] {
-        assert_eq!(run(&mut command(&build, build.join(program))), line);
     }
 }
 
