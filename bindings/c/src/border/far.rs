@@ -15,7 +15,7 @@ use crate::{
 pub unsafe extern "C" fn dvt_far_new(far: *mut *mut dvt_far) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        place(far)?.write(make(Far::default()));
+        place(far, "far")?.write(make(Far::default()));
         Ok(DVT_OK)
     })
 }
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn dvt_far_probe(far: *mut dvt_far, now_ns: u64, probe: *m
     // SAFETY: as at the module's head.
     unsafe {
         with(far, |far: &mut Far| {
-            let to = place(probe)?;
+            let to = place(probe, "probe")?;
             to.write(far.probe(now_ns));
             Ok(DVT_OK)
         })
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn dvt_far_delay(
     // SAFETY: as at the module's head.
     unsafe {
         with(far, |far: &mut Far| {
-            let (delay, room) = (place(delay_ns)?, place(room_ns)?);
+            let (delay, room) = (place(delay_ns, "delay_ns")?, place(room_ns, "room_ns")?);
             let seen = far.delay(now_ns).map(|seen| {
                 delay.write(seen.delay.0);
                 room.write(seen.room.map_or(DVT_UNKNOWN, |room| room.0));

@@ -18,7 +18,7 @@ use dovetail_sched::FlowId;
 pub unsafe extern "C" fn dvt_flows_new(setup: *const dvt_flows_setup, flows: *mut *mut dvt_flows) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let (to, setup) = (place(flows)?, read(setup)?);
+        let (to, setup) = (place(flows, "flows")?, read(setup, "setup")?);
         to.write(make(Flows::new(setup)?));
         Ok(DVT_OK)
     })
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn dvt_flows_lookup(
     // SAFETY: as at the module's head.
     unsafe {
         with(flows, |flows: &mut Flows| {
-            let (tuple, to) = (read(tuple)?, out(lookup)?);
+            let (tuple, to) = (read(tuple, "tuple")?, out(lookup, "lookup")?);
             can_be_asked(scheduler)?;
             let found_flow = flows.lookup(tuple, now_ns, &mut |flow| may_go(scheduler, flow))?;
             let lookup = found_flow.map(|found| dvt_lookup {
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn dvt_flows_expire(
     // SAFETY: as at the module's head.
     unsafe {
         with(flows, |flows: &mut Flows| {
-            let to = place(gone)?;
+            let to = place(gone, "gone")?;
             can_be_asked(scheduler)?;
             to.write(flows.expire(now_ns, most, &mut |flow| may_go(scheduler, flow))?);
             Ok(DVT_OK)
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn dvt_flows_tuple(flows: *mut dvt_flows, flow: u32, tuple
     // SAFETY: as at the module's head.
     unsafe {
         with(flows, |flows: &mut Flows| {
-            let to = out(tuple)?;
+            let to = out(tuple, "tuple")?;
             found(flows.key(flow).map(|tuple| to.write(tuple)).is_some())
         })
     }
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn dvt_flows_counts(flows: *mut dvt_flows, counts: *mut dv
     // SAFETY: as at the module's head.
     unsafe {
         with(flows, |flows: &mut Flows| {
-            out(counts)?.write(flows.counts());
+            out(counts, "counts")?.write(flows.counts());
             Ok(DVT_OK)
         })
     }

@@ -32,6 +32,7 @@ use std::{
     },
 };
 
+use super::pointer::{not_aligned, null};
 use crate::{
     failure::{Answer, Failure, report},
     far::Far,
@@ -60,7 +61,10 @@ pub(super) trait Kind: Sized + Send + 'static {
     type Opaque;
     /// The letters in the marks of this kind's slots, leaving room for the state.
     const LETTERS: u64;
+    /// C's name for the type.
     const NAME: &'static str;
+    /// The name of the functions' parameter.
+    const PARAMETER: &'static str;
 
     fn freed() -> &'static Freed<Self>;
     /// Whether simultaneous calls of two threads are always detected.
@@ -83,11 +87,12 @@ pub(super) struct Slot<K> {
 unsafe impl<K: Send> Sync for Slot<K> {}
 
 macro_rules! kinds {
-    ($($kind:ident, $opaque:ident, $letters:literal, $is_checked:expr;)+) => {
+    ($($kind:ident, $opaque:ident, $parameter:literal, $letters:literal, $is_checked:expr;)+) => {
         $(impl Kind for $kind {
             type Opaque = $opaque;
             const LETTERS: u64 = u64::from_be_bytes(*$letters);
             const NAME: &'static str = stringify!($opaque);
+            const PARAMETER: &'static str = $parameter;
 
             fn freed() -> &'static Freed<Self> {
                 static FREED: Freed<$kind> = Mutex::new(VecDeque::new());
@@ -102,10 +107,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Packets, dvt_scheduler, b"dvt\xd5pkt\0", Packets::is_checked;
-    Requests, dvt_requests, b"dvt\xd5req\0", Requests::is_checked;
-    Flows, dvt_flows, b"dvt\xd5flw\0", Flows::is_checked;
-    Far, dvt_far, b"dvt\xd5far\0", |_: &Far| false;
+    Packets, dvt_scheduler, "scheduler", b"dvt\xd5pkt\0", Packets::is_checked;
+    Requests, dvt_requests, "requests", b"dvt\xd5req\0", Requests::is_checked;
+    Flows, dvt_flows, "flows", b"dvt\xd5flw\0", Flows::is_checked;
+    Far, dvt_far, "far", b"dvt\xd5far\0", |_: &Far| false;
 }
 
 /// Creates a handle for `value`.
@@ -134,10 +139,10 @@ pub(super) fn make<K: Kind>(value: K) -> *mut K::Opaque {
 unsafe fn mark<K: Kind>(handle: *mut K::Opaque) -> Result<&'static AtomicU64, Failure> {
     // One condition after the other: combined they take three times as many instructions.
     if handle.is_null() {
-        return Err(null::<K>());
+        return Err(null(K::PARAMETER));
     }
     if !handle.cast::<AtomicU64>().is_aligned() {
-        return Err(not_aligned::<K>());
+        return Err(not_aligned(K::PARAMETER));
     }
     // SAFETY: every slot begins with such a number and is never deallocated.
     Ok(unsafe { &*handle.cast::<AtomicU64>() })
@@ -231,18 +236,6 @@ pub(super) unsafe fn free<K: Kind>(handle: *mut K::Opaque) -> dvt_status {
     })
 }
 
-#[cold]
-#[inline(never)]
-fn null<K: Kind>() -> Failure {
-    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a {} is null", K::NAME))
-}
-
-#[cold]
-#[inline(never)]
-fn not_aligned<K: Kind>() -> Failure {
-    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a {} is not aligned", K::NAME))
-}
-
 /// Why a slot with this mark is refused.
 #[cold]
 #[inline(never)]
@@ -263,7 +256,7 @@ fn unfit<K: Kind>(mark: u64) -> Failure {
 fn internal(panic: Box<dyn Any + Send>) -> Failure {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    Failure::new(dvt_status::DVT_ERROR_INTERNAL, format!("the library failed within, which is a bug of it: {text}"))
+    Failure::new(dvt_status::DVT_ERROR_INTERNAL, format!("internal error, a bug in the library: {text}"))
 }
 
 #[cfg(test)]
@@ -323,7 +316,7 @@ mod tests {
         unsafe {
             assert_eq!(dvt_poll_at(scheduler, &raw mut at), dvt_status::DVT_NONE);
             assert_eq!(dvt_dequeue(scheduler, 0, &raw mut dispatch), dvt_status::DVT_ERROR_INTERNAL);
-            assert!(last_error().ends_with("a bug of it: a wheel came off"), "{}", last_error());
+            assert!(last_error().ends_with("a bug in the library: a wheel came off"), "{}", last_error());
             for _ in 0..2 {
                 assert_eq!(dvt_poll_at(scheduler, &raw mut at), dvt_status::DVT_ERROR_POISONED);
                 assert!(last_error().contains("can only be freed"), "{}", last_error());

@@ -35,7 +35,7 @@ pub extern "C" fn dvt_last_error() -> *const c_char {
 pub unsafe extern "C" fn dvt_policy_at(orders: u32, number: u32, policy: *mut dvt_policy) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let to = out(policy)?;
+        let to = out(policy, "policy")?;
         let at = number as usize;
         let line = if orders == dvt_orders::DVT_PACKETS as u32 {
             REGISTRY.get(at).map(|entry| (entry.name, entry.cost, entry.summary))
@@ -66,7 +66,7 @@ pub extern "C" fn dvt_wants(interest: u32, stage: u32, resource: u32) -> u32 {
 pub unsafe extern "C" fn dvt_request_setup_for_bytes(rate: f64, setup: *mut dvt_request_setup) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let to = out(setup)?;
+        let to = out(setup, "setup")?;
         to.write(convert::request_setup_of(&dovetail_sched::request::RequestSetup::for_bytes(rate)));
         Ok(dvt_status::DVT_OK)
     })
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn dvt_request_setup_for_bytes(rate: f64, setup: *mut dvt_
 pub unsafe extern "C" fn dvt_request_setup_for_uplink(rate: f64, setup: *mut dvt_request_setup) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let to = out(setup)?;
+        let to = out(setup, "setup")?;
         to.write(convert::request_setup_of(&dovetail_sched::request::RequestSetup::for_uplink(rate)));
         Ok(dvt_status::DVT_OK)
     })

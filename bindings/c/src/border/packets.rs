@@ -22,12 +22,12 @@ pub unsafe extern "C" fn dvt_scheduler_new(
 ) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let (to, policy, setup) = (place(scheduler)?, text(policy)?, read(setup)?);
-        let programs = array(setup.programs, setup.program_count)?;
+        let (to, policy, setup) = (place(scheduler, "scheduler")?, text(policy, "policy")?, read(setup, "setup")?);
+        let programs = array(setup.programs, setup.program_count, "programs")?;
         let program = |given: &dvt_program| {
-            let given = read(given)?;
-            let cost = if given.cost.is_null() { None } else { Some(text(given.cost)?) };
-            convert::program(text(given.name)?, cost, given)
+            let given = read(given, "a program")?;
+            let cost = if given.cost.is_null() { None } else { Some(text(given.cost, "a program's cost")?) };
+            convert::program(text(given.name, "a program's name")?, cost, given)
         };
         let programs = programs.iter().map(program).collect::<Result<_, Failure>>()?;
         to.write(make(Packets::new(policy, setup, programs)?));
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn dvt_enqueue(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let (packet, to) = (read(packet)?, out(admission)?);
+            let (packet, to) = (read(packet, "packet")?, out(admission, "admission")?);
             packets.enqueue(packet, now_ns, |admission| to.write(convert::admission_of(admission)))
         })
     }
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn dvt_dequeue(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(dispatch)?;
+            let to = out(dispatch, "dispatch")?;
             found(packets.dequeue(now_ns, |next| to.write_dispatch(next))?)
         })
     }
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn dvt_peek(scheduler: *mut dvt_scheduler, now_ns: u64, pa
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(packet)?;
+            let to = out(packet, "packet")?;
             found(packets.peek(now_ns)?.map(|next| to.write_packet(next)).is_some())
         })
     }
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn dvt_poll_at(scheduler: *mut dvt_scheduler, at_ns: *mut 
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = place(at_ns)?;
+            let to = place(at_ns, "at_ns")?;
             found(packets.poll_at().map(|at| to.write(at.0)).is_some())
         })
     }
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn dvt_poll_evicted(scheduler: *mut dvt_scheduler, packet:
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(packet)?;
+            let to = out(packet, "packet")?;
             found(packets.poll_evicted().map(|lost| to.write_packet(&lost)).is_some())
         })
     }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn dvt_feedback(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(scheduler, |packets: &mut Packets| packets.feedback(read(event)?, now_ns)) }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.feedback(read(event, "event")?, now_ns)) }
 }
 
 /// The events that the scheduler needs, for dvt_wants(): bit r is DVT_STARTED on resource r, bit 8 + r DVT_FINISHED there.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn dvt_interest(scheduler: *mut dvt_scheduler, interest: *
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            place(interest)?.write(packets.interest());
+            place(interest, "interest")?.write(packets.interest());
             Ok(DVT_OK)
         })
     }
@@ -154,14 +154,16 @@ pub unsafe extern "C" fn dvt_set_resource_weights(
     count: u32,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(scheduler, |packets: &mut Packets| packets.set_resource_weights(flow, array(weights, count)?)) }
+    unsafe {
+        with(scheduler, |packets: &mut Packets| packets.set_resource_weights(flow, array(weights, count, "weights")?))
+    }
 }
 
 /// Changes the policy's knobs to those of a string of the same policy; no packet is lost or reordered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_retune(scheduler: *mut dvt_scheduler, policy: *const c_char, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(scheduler, |packets: &mut Packets| packets.retune(text(policy)?, now_ns)) }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.retune(text(policy, "policy")?, now_ns)) }
 }
 
 /// Forgets all that is known of a flow without packets, so that its id can name another. DVT_NONE while it has packets
@@ -178,7 +180,7 @@ pub unsafe extern "C" fn dvt_backlog_of(scheduler: *mut dvt_scheduler, backlog: 
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            out(backlog)?.write(convert::backlog_of(packets.backlog()));
+            out(backlog, "backlog")?.write(convert::backlog_of(packets.backlog()));
             Ok(DVT_OK)
         })
     }
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn dvt_flow_backlog(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(backlog)?;
+            let to = out(backlog, "backlog")?;
             to.write(convert::backlog_of(packets.flow_backlog(flow)?));
             Ok(DVT_OK)
         })
@@ -211,7 +213,7 @@ pub unsafe extern "C" fn dvt_figure_at(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(figure)?;
+            let to = out(figure, "figure")?;
             let asked = packets.figure(number);
             found(asked.map(|(name, value)| to.write(convert::figure_of(name, value))).is_some())
         })

@@ -2,6 +2,8 @@
 //!
 //! A reference is created only to a struct that begins with the right size, and only those of its fields are read that C has to
 //! write. Results are written through the pointer: the memory need not have been initialised.
+//!
+//! Errors name the parameter as the header does.
 
 use std::{any::type_name, ffi::c_char, ptr, slice};
 
@@ -127,10 +129,10 @@ impl Out<structs::dvt_dispatch> {
 /// # Safety
 /// The pointer is null, or points to a `T` or to another struct that begins with its size, valid for `'a`.
 #[inline]
-pub(super) unsafe fn read<'a, T: Struct>(given: *const T) -> Result<&'a T, Failure> {
+pub(super) unsafe fn read<'a, T: Struct>(given: *const T, name: &'static str) -> Result<&'a T, Failure> {
     // SAFETY: as promised, and once its size is checked it is as long as a `T`.
     unsafe {
-        is_of_size(given)?;
+        is_of_size(given, name)?;
         Ok(&*given)
     }
 }
@@ -140,9 +142,9 @@ pub(super) unsafe fn read<'a, T: Struct>(given: *const T) -> Result<&'a T, Failu
 /// # Safety
 /// Same as for [`read`], until the result is written.
 #[inline]
-pub(super) unsafe fn out<T: Struct>(given: *mut T) -> Result<Out<T>, Failure> {
+pub(super) unsafe fn out<T: Struct>(given: *mut T, name: &'static str) -> Result<Out<T>, Failure> {
     // SAFETY: as promised.
-    unsafe { is_of_size(given)? };
+    unsafe { is_of_size(given, name)? };
     Ok(Out(given))
 }
 
@@ -151,8 +153,8 @@ pub(super) unsafe fn out<T: Struct>(given: *mut T) -> Result<Out<T>, Failure> {
 /// # Safety
 /// The pointer is null, or points to a place for a `T`, until the result is written.
 #[inline]
-pub(super) unsafe fn place<T>(given: *mut T) -> Result<Out<T>, Failure> {
-    is_usable(given)?;
+pub(super) unsafe fn place<T>(given: *mut T, name: &'static str) -> Result<Out<T>, Failure> {
+    is_usable(given, name)?;
     Ok(Out(given))
 }
 
@@ -160,14 +162,14 @@ pub(super) unsafe fn place<T>(given: *mut T) -> Result<Out<T>, Failure> {
 ///
 /// # Safety
 /// The pointer is null, or points to `count` values of `T`, valid for `'a`.
-pub(super) unsafe fn array<'a, T>(given: *const T, count: u32) -> Result<&'a [T], Failure> {
+pub(super) unsafe fn array<'a, T>(given: *const T, count: u32, name: &'static str) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
     }
     if count > MAX_ARRAY_LEN {
-        return Err(Failure::range(format!("an array has at most {MAX_ARRAY_LEN} elements, not {count}")));
+        return Err(Failure::range(format!("{name} has at most {MAX_ARRAY_LEN} elements, not {count}")));
     }
-    is_usable(given)?;
+    is_usable(given, name)?;
     // SAFETY: as promised; the size of at most 4096 structs fits in an isize.
     Ok(unsafe { slice::from_raw_parts(given, count as usize) })
 }
@@ -176,31 +178,31 @@ pub(super) unsafe fn array<'a, T>(given: *const T, count: u32) -> Result<&'a [T]
 ///
 /// # Safety
 /// The pointer is null, or points to bytes with a terminating zero, valid for `'a`.
-pub(super) unsafe fn text<'a>(given: *const c_char) -> Result<&'a str, Failure> {
-    is_usable(given)?;
-    let wrong = |text| Err(Failure::new(dvt_status::DVT_ERROR_TEXT, text));
+pub(super) unsafe fn text<'a>(given: *const c_char, name: &'static str) -> Result<&'a str, Failure> {
+    is_usable(given, name)?;
+    let wrong = |what| Err(Failure::new(dvt_status::DVT_ERROR_TEXT, format!("{name} {what}")));
     // SAFETY: nothing behind the zero is read, as promised.
     let end = (0..=MAX_TEXT_BYTES).find(|&at| unsafe { given.add(at).read() } == 0);
-    let Some(length) = end else { return wrong("a text has more than 4096 bytes") };
+    let Some(length) = end else { return wrong("has more than 4096 bytes") };
     // SAFETY: all of these bytes were just read.
     let bytes = unsafe { slice::from_raw_parts(given.cast::<u8>(), length) };
-    str::from_utf8(bytes).or_else(|_| wrong("a text is not UTF-8"))
+    str::from_utf8(bytes).or_else(|_| wrong("is not UTF-8"))
 }
 
 #[inline]
-fn is_usable<T>(given: *const T) -> Result<(), Failure> {
+fn is_usable<T>(given: *const T, name: &'static str) -> Result<(), Failure> {
     // One condition after the other, as for handles.
     if given.is_null() {
-        return Err(null::<T>());
+        return Err(null(name));
     }
-    if given.is_aligned() { Ok(()) } else { Err(not_aligned::<T>()) }
+    if given.is_aligned() { Ok(()) } else { Err(not_aligned(name)) }
 }
 
 /// # Safety
 /// Same as for [`read`].
 #[inline]
-unsafe fn is_of_size<T: Struct>(given: *const T) -> Result<(), Failure> {
-    is_usable(given)?;
+unsafe fn is_of_size<T: Struct>(given: *const T, name: &'static str) -> Result<(), Failure> {
+    is_usable(given, name)?;
     // SAFETY: every struct begins with its size.
     let size = unsafe { &*given.cast::<u32>() };
     if *size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(size)) }
@@ -208,25 +210,21 @@ unsafe fn is_of_size<T: Struct>(given: *const T) -> Result<(), Failure> {
 
 #[cold]
 #[inline(never)]
-fn null<T>() -> Failure {
-    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a pointer to {} is null", name_of::<T>()))
+pub(super) fn null(name: &str) -> Failure {
+    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("{name} is null"))
 }
 
 #[cold]
 #[inline(never)]
-fn not_aligned<T>() -> Failure {
-    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a pointer to {} is not aligned", name_of::<T>()))
+pub(super) fn not_aligned(name: &str) -> Failure {
+    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("{name} is not aligned"))
 }
 
 #[cold]
 #[inline(never)]
 fn wrong_size<T>(size: &u32) -> Failure {
-    let (name, known) = (name_of::<T>(), size_of::<T>());
+    let (name, known) = (type_name::<T>().rsplit("::").next().unwrap_or_default(), size_of::<T>());
     let text =
         format!("a {name} begins with its size, here {known} and not {size}: set it, or compare dvt_abi_version()");
     Failure::new(dvt_status::DVT_ERROR_SIZE, text)
-}
-
-fn name_of<T>() -> &'static str {
-    type_name::<T>().rsplit("::").next().unwrap_or_default()
 }

@@ -22,7 +22,7 @@ pub unsafe extern "C" fn dvt_requests_new(
 ) -> dvt_status {
     // SAFETY: as at the module's head.
     without(|| unsafe {
-        let (to, policy, setup) = (place(requests)?, text(policy)?, read(setup)?);
+        let (to, policy, setup) = (place(requests, "requests")?, text(policy, "policy")?, read(setup, "setup")?);
         to.write(make(Requests::new(policy, setup)?));
         Ok(DVT_OK)
     })
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn dvt_requests_enqueue(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(requests, |requests: &mut Requests| requests.enqueue(read(request)?, now_ns)) }
+    unsafe { with(requests, |requests: &mut Requests| requests.enqueue(read(request, "request")?, now_ns)) }
 }
 
 /// The response's length in units, as its sender states it.
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn dvt_requests_retune(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(requests, |requests: &mut Requests| requests.retune(text(policy)?, now_ns)) }
+    unsafe { with(requests, |requests: &mut Requests| requests.retune(text(policy, "policy")?, now_ns)) }
 }
 
 /// What to do next. Call it after each event, and at dvt_requests_poll_at(), until DVT_NONE.
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn dvt_requests_dequeue(
     // SAFETY: as at the module's head.
     unsafe {
         with(requests, |requests: &mut Requests| {
-            let to = out(turn)?;
+            let to = out(turn, "turn")?;
             found(requests.dequeue(now_ns)?.map(|turn| to.write(convert::turn_of(turn))).is_some())
         })
     }
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn dvt_requests_poll_at(requests: *mut dvt_requests, at_ns
     // SAFETY: as at the module's head.
     unsafe {
         with(requests, |requests: &mut Requests| {
-            let to = place(at_ns)?;
+            let to = place(at_ns, "at_ns")?;
             found(requests.poll_at().map(|at| to.write(at.0)).is_some())
         })
     }
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn dvt_requests_first_window(requests: *mut dvt_requests, 
     // SAFETY: as at the module's head.
     unsafe {
         with(requests, |requests: &mut Requests| {
-            let to = place(window)?;
+            let to = place(window, "window")?;
             found(requests.first_window().map(|window| to.write(window)).is_some())
         })
     }
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn dvt_requests_figure_at(
     // SAFETY: as at the module's head.
     unsafe {
         with(requests, |requests: &mut Requests| {
-            let to = out(figure)?;
+            let to = out(figure, "figure")?;
             let asked = requests.figure(number);
             found(asked.map(|(name, value)| to.write(convert::figure_of(name, value))).is_some())
         })

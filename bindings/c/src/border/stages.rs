@@ -28,7 +28,7 @@ pub unsafe extern "C" fn dvt_learnt_at(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(learnt)?;
+            let to = out(learnt, "learnt")?;
             found(packets.learnt(number)?.map(|program| to.write(convert::learnt_of(program))).is_some())
         })
     }
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn dvt_enqueue_before(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let (packet, to) = (read(packet)?, out(admission)?);
+            let (packet, to) = (read(packet, "packet")?, out(admission, "admission")?);
             to.write(convert::admission_of(packets.enqueue_before(resource, packet, now_ns)?));
             Ok(DVT_OK)
         })
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn dvt_dequeue_before(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(packet)?;
+            let to = out(packet, "packet")?;
             let next = packets.dequeue_before(resource, now_ns)?;
             found(next.map(|next| to.write_packet(&next)).is_some())
         })
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn dvt_poll_at_before(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = place(at_ns)?;
+            let to = place(at_ns, "at_ns")?;
             found(packets.poll_at_before(resource)?.map(|at| to.write(at.0)).is_some())
         })
     }
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn dvt_backlog_before(
     // SAFETY: as at the module's head.
     unsafe {
         with(scheduler, |packets: &mut Packets| {
-            let to = out(backlog)?;
+            let to = out(backlog, "backlog")?;
             to.write(convert::backlog_of(packets.backlog_before(resource)?));
             Ok(DVT_OK)
         })

@@ -52,16 +52,16 @@ fn a_setup_that_cannot_be_is_refused() {
     is(make("drr", &dvt_setup { on_full: 3, ..setup }), DVT_ERROR_RANGE, "dvt_drop_policy");
     is(make("drr", &dvt_setup { flags: 2, ..setup }), DVT_ERROR_RANGE, "DVT_CHECKED");
     is(make("drr", &dvt_setup { flows: u32::MAX, ..setup }), DVT_ERROR_RANGE, "flows");
-    is(make("drr", &dvt_setup { program_count: 1, ..setup }), DVT_ERROR_POINTER, "dvt_program is null");
-    is(make(&"x".repeat(5000), &setup), DVT_ERROR_TEXT, "4096");
+    is(make("drr", &dvt_setup { program_count: 1, ..setup }), DVT_ERROR_POINTER, "programs is null");
+    is(make(&"x".repeat(5000), &setup), DVT_ERROR_TEXT, "policy has more than 4096 bytes");
     let not_utf8 = CString::new([0xff_u8]).unwrap();
     let mut handle = null_mut();
     // SAFETY: all pointers are null or point to values.
     unsafe {
-        is(dvt_scheduler_new(not_utf8.as_ptr(), &setup, &raw mut handle), DVT_ERROR_TEXT, "UTF-8");
-        is(dvt_scheduler_new(null(), &setup, &raw mut handle), DVT_ERROR_POINTER, "null");
-        is(dvt_scheduler_new(c"drr".as_ptr(), null(), &raw mut handle), DVT_ERROR_POINTER, "dvt_setup is null");
-        is(dvt_scheduler_new(c"drr".as_ptr(), &setup, null_mut()), DVT_ERROR_POINTER, "null");
+        is(dvt_scheduler_new(not_utf8.as_ptr(), &setup, &raw mut handle), DVT_ERROR_TEXT, "policy is not UTF-8");
+        is(dvt_scheduler_new(null(), &setup, &raw mut handle), DVT_ERROR_POINTER, "policy is null");
+        is(dvt_scheduler_new(c"drr".as_ptr(), null(), &raw mut handle), DVT_ERROR_POINTER, "setup is null");
+        is(dvt_scheduler_new(c"drr".as_ptr(), &setup, null_mut()), DVT_ERROR_POINTER, "scheduler is null");
     }
     assert_eq!(make("drr", &setup), DVT_OK);
 }
@@ -81,7 +81,7 @@ fn programs_are_read_and_learnt_of() {
     is(first(dvt_program { expansion: 0.0, ..of(0) }), DVT_ERROR_RANGE, "expansion");
     is(first(dvt_program { processing: 2, ..of(0) }), DVT_ERROR_RANGE, "dvt_processing");
     is(first(dvt_program { size: 4, ..of(0) }), DVT_ERROR_SIZE, "dvt_program");
-    is(first(dvt_program { name: null(), ..of(0) }), DVT_ERROR_POINTER, "null");
+    is(first(dvt_program { name: null(), ..of(0) }), DVT_ERROR_POINTER, "a program's name is null");
 }
 
 #[test]
@@ -98,20 +98,25 @@ fn a_call_that_cannot_be_is_refused() {
     let (mut learnt, mut backlog, mut at) = (dvt_learnt::sized(), dvt_backlog::sized(), 0);
     // SAFETY: all pointers are null or point to values.
     unsafe {
-        is(dvt_enqueue(handle, &packet, 0, null_mut()), DVT_ERROR_POINTER, "dvt_admission is null");
-        is(dvt_enqueue(handle, null(), 0, &raw mut admission), DVT_ERROR_POINTER, "dvt_packet is null");
-        is(dvt_enqueue(handle, ptr::without_provenance(1), 0, &raw mut admission), DVT_ERROR_POINTER, "not aligned");
+        is(dvt_enqueue(handle, &packet, 0, null_mut()), DVT_ERROR_POINTER, "admission is null");
+        is(dvt_enqueue(handle, null(), 0, &raw mut admission), DVT_ERROR_POINTER, "packet is null");
+        is(
+            dvt_enqueue(handle, ptr::without_provenance(1), 0, &raw mut admission),
+            DVT_ERROR_POINTER,
+            "packet is not aligned",
+        );
         admission.size = 0;
         is(dvt_enqueue(handle, &packet, 0, &raw mut admission), DVT_ERROR_SIZE, "dvt_admission");
-        is(dvt_enqueue(null_mut(), &packet, 0, &raw mut admission), DVT_ERROR_POINTER, "dvt_scheduler is null");
+        is(dvt_enqueue(null_mut(), &packet, 0, &raw mut admission), DVT_ERROR_POINTER, "scheduler is null");
         is(dvt_feedback(handle, &dvt_event { resource: 2, ..event }, 0), DVT_ERROR_RANGE, "from 0 to 1, not 2");
         is(dvt_feedback(handle, &dvt_event { stage: 4, ..event }, 0), DVT_ERROR_RANGE, "dvt_stage");
         is(dvt_feedback(handle, &dvt_event { flow: 8, ..event }, 0), DVT_ERROR_RANGE, "below 8");
         is(dvt_set_weight(handle, 0, f64::NAN), DVT_ERROR_RANGE, "weight");
         is(dvt_set_weight(handle, u32::MAX, 1.0), DVT_ERROR_RANGE, "below 8");
         is(dvt_set_resource_weights(handle, 0, [1.0; 3].as_ptr(), 3), DVT_ERROR_RANGE, "not 3");
-        is(dvt_set_resource_weights(handle, 0, null(), 2), DVT_ERROR_POINTER, "null");
-        is(dvt_set_resource_weights(handle, 0, null(), u32::MAX), DVT_ERROR_RANGE, "4096");
+        is(dvt_set_resource_weights(handle, 0, null(), 2), DVT_ERROR_POINTER, "weights is null");
+        is(dvt_poll_at(handle, null_mut()), DVT_ERROR_POINTER, "at_ns is null");
+        is(dvt_set_resource_weights(handle, 0, null(), u32::MAX), DVT_ERROR_RANGE, "weights has at most 4096");
         is(dvt_forget(handle, 8), DVT_ERROR_RANGE, "below 8");
         is(dvt_flow_backlog(handle, 8, &raw mut backlog), DVT_ERROR_RANGE, "below 8");
         is(dvt_retune(handle, c"mr3".as_ptr(), 0), DVT_ERROR_POLICY, "cannot become");
@@ -188,7 +193,7 @@ fn a_handle_of_another_kind_is_known() {
         is(dvt_poll_at(requests.0.cast(), &raw mut at), DVT_ERROR_HANDLE, "not a dvt_scheduler");
         is(dvt_requests_poll_at(flows.0.cast(), &raw mut at), DVT_ERROR_HANDLE, "not a dvt_requests");
         is(dvt_scheduler_free(flows.0.cast()), DVT_ERROR_HANDLE, "not a dvt_scheduler");
-        is(dvt_poll_at(ptr::without_provenance_mut(12), &raw mut at), DVT_ERROR_POINTER, "not aligned");
+        is(dvt_poll_at(ptr::without_provenance_mut(12), &raw mut at), DVT_ERROR_POINTER, "scheduler is not aligned");
         // A number that is no handle, in readable memory.
         let mut other = [0x1234_u64; 64];
         is(dvt_poll_at(other.as_mut_ptr().cast(), &raw mut at), DVT_ERROR_HANDLE, "not a dvt_scheduler");
