@@ -114,13 +114,17 @@ enum dvt_status
      */
     DVT_ERROR_UNSUPPORTED = -11,
     /**
-     * The packet is queued already (with DVT_CHECKED).
+     * The packet is already queued, or the request's id is in use (with DVT_CHECKED).
      */
     DVT_ERROR_DUPLICATE = -12,
     /**
-     * Time runs back (with DVT_CHECKED).
+     * Time runs backwards (with DVT_CHECKED).
      */
     DVT_ERROR_TIME = -13,
+    /**
+     * There is no such user, class or request (with DVT_CHECKED).
+     */
+    DVT_ERROR_UNKNOWN = -14,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

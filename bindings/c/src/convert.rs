@@ -134,6 +134,26 @@ pub(crate) fn weight(given: f64) -> Result<Weight, Failure> {
     Weight::new(given).ok_or_else(|| Failure::range(format!("a weight is from 1e-6 to 1e6, not {given}")))
 }
 
+/// Checks that a reserved field is 0, so that a later version may give other numbers a meaning.
+#[inline]
+pub(crate) fn reserved(given: u32) -> Result<(), Failure> {
+    if given == 0 { Ok(()) } else { Err(not_reserved(given)) }
+}
+
+#[cold]
+#[inline(never)]
+fn not_reserved(given: u32) -> Failure {
+    Failure::range(format!("a field named reserved is 0, not {given}: begin with a struct of zeros"))
+}
+
+/// Checks the rate of a link.
+pub(crate) fn rate(units_per_s: f64) -> Result<f64, Failure> {
+    if RequestSetup::is_rate(units_per_s) {
+        return Ok(units_per_s);
+    }
+    Err(Failure::range(format!("a link carries from 0.001 to 10^15 units a second, not {units_per_s}")))
+}
+
 /// A limit; 0 means none.
 fn bound<T: PartialEq + From<u8>>(given: T) -> Option<T> {
     (given != T::from(0)).then_some(given)
@@ -203,20 +223,27 @@ pub(crate) fn figure_of(name: &str, value: f64) -> dvt_figure {
     dvt_figure { size: size::<dvt_figure>(), reserved: 0, value, name: text(name) }
 }
 
-pub(crate) fn request_setup(given: &dvt_request_setup) -> RequestSetup {
+pub(crate) fn request_setup(given: &dvt_request_setup) -> Result<RequestSetup, Failure> {
     let &dvt_request_setup { rate, quantum, window, longest_window, overhead, .. } = given;
-    RequestSetup { rate, quantum, window, longest_window, overhead }
+    reserved(given.reserved)?;
+    if quantum == 0 || window > longest_window {
+        let text =
+            format!("quantum is at least 1, and window at most longest_window: {quantum}, {window}, {longest_window}");
+        return Err(Failure::range(text));
+    }
+    Ok(RequestSetup { rate: self::rate(rate)?, quantum, window, longest_window, overhead })
 }
 
-pub(crate) fn request_setup_of(setup: &RequestSetup) -> dvt_request_setup {
+pub(crate) fn request_setup_of(setup: &RequestSetup) -> Result<dvt_request_setup, Failure> {
     let &RequestSetup { rate, quantum, window, longest_window, overhead } = setup;
-    let size = size::<dvt_request_setup>();
-    dvt_request_setup { size, flags: 0, rate, quantum, window, longest_window, overhead, ids: 0, reserved: 0 }
+    let (size, rate) = (size::<dvt_request_setup>(), self::rate(rate)?);
+    Ok(dvt_request_setup { size, flags: 0, rate, quantum, window, longest_window, overhead, ids: 0, reserved: 0 })
 }
 
 #[inline]
-pub(crate) fn request(given: &dvt_request) -> Request {
-    Request { id: RequestId(given.id), user: UserId(given.user), length: known(given.length) }
+pub(crate) fn request(given: &dvt_request) -> Result<Request, Failure> {
+    reserved(given.reserved)?;
+    Ok(Request { id: RequestId(given.id), user: UserId(given.user), length: known(given.length) })
 }
 
 /// A number; `DVT_UNKNOWN` means that it is not known.
@@ -236,9 +263,18 @@ pub(crate) fn turn_of(turn: Turn) -> dvt_turn {
     dvt_turn { size, request: request.0, releases: releases.into(), reserved: 0, units, window }
 }
 
-pub(crate) fn five_tuple(given: &dvt_five_tuple) -> FiveTuple {
-    let &dvt_five_tuple { source_port, destination_port, source, destination, protocol, .. } = given;
-    FiveTuple { protocol, source, destination, source_port, destination_port }
+pub(crate) fn five_tuple(given: &dvt_five_tuple) -> Result<FiveTuple, Failure> {
+    let &dvt_five_tuple {
+        source_port,
+        destination_port,
+        source,
+        destination,
+        protocol,
+        reserved: [one, two, three],
+        ..
+    } = given;
+    reserved(u32::from_be_bytes([0, one, two, three]))?;
+    Ok(FiveTuple { protocol, source, destination, source_port, destination_port })
 }
 
 pub(crate) fn five_tuple_of(tuple: &FiveTuple) -> dvt_five_tuple {

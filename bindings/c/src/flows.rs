@@ -28,6 +28,7 @@ impl Flows {
         if !(1..=most).contains(&setup.most) {
             return Err(Failure::range(format!("a flow table holds 1 to {most} flows, not {}", setup.most)));
         }
+        convert::reserved(setup.reserved)?;
         let checks = Checks::new(setup.flags, 0)?;
         let table = FlowTable::new(setup.most, Nanos(setup.timeout_ns), setup.hash_key);
         Ok(Self { table: table.map_err(|error| Failure::range(error.to_string()))?, checks })
@@ -43,9 +44,10 @@ impl Flows {
         now_ns: u64,
         retire: Retire<'_>,
     ) -> Result<Option<Lookup>, Failure> {
+        let key = convert::five_tuple(tuple)?;
         let now = self.checks.time(now_ns)?;
         let mut failure = None;
-        let found = self.table.lookup(convert::five_tuple(tuple), now, |flow| may_go(retire, flow, &mut failure));
+        let found = self.table.lookup(key, now, |flow| may_go(retire, flow, &mut failure));
         failure.map_or(Ok(found), Err)
     }
 

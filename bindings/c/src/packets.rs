@@ -24,6 +24,7 @@ pub(crate) struct Packets {
     // Snapshots of numbered lists, taken when their first item is requested.
     figures: Vec<(&'static str, f64)>,
     learnt: ProgramTable,
+    programs: u32,
 }
 
 impl Packets {
@@ -34,16 +35,17 @@ impl Packets {
         }
         let limits = convert::limits(setup)?;
         let checks = Checks::new(setup.flags, resources)?;
-        let programs = ProgramTable::new(programs);
+        let (count, programs) = (programs.len() as u32, ProgramTable::new(programs));
         let spec: PolicySpec = policy.parse()?;
         let scheduler = spec.build(&Setup { programs, ..Setup::new(resources, limits) })?;
-        Ok(Self::around(scheduler, resources, limits, checks))
+        Ok(Self { programs: count, ..Self::around(scheduler, resources, limits, checks) })
     }
 
     pub(crate) fn around(scheduler: Box<dyn Scheduler>, resources: usize, limits: Limits, checks: Checks) -> Self {
         let scheduler = Peekable::new(scheduler);
         let learnt = ProgramTable::EMPTY;
-        Self { checks, resources: resources as u32, flows: limits.flows, scheduler, figures: Vec::new(), learnt }
+        let (resources, flows, figures) = (resources as u32, limits.flows, Vec::new());
+        Self { checks, resources, flows, scheduler, figures, learnt, programs: 0 }
     }
 
     #[inline(always)]
@@ -190,8 +192,12 @@ impl Packets {
     }
 
     pub(crate) fn set_program(&mut self, flow: u32, program: u32) -> Result<(), Failure> {
-        let flow = self.flow(flow)?;
-        self.learning()?.set_program(flow, ProgramId(program));
+        let (flow, programs) = (self.flow(flow)?, self.programs);
+        let learning = self.learning()?;
+        if program >= programs {
+            return Err(Failure::range(format!("the setup has {programs} programs, numbered from 0: not {program}")));
+        }
+        learning.set_program(flow, ProgramId(program));
         Ok(())
     }
 

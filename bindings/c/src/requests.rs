@@ -5,14 +5,17 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{Capped, ClassId, FarDelay, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
+    request::{
+        Accounts, Capped, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn,
+        UserId,
+    },
 };
 
 use crate::{
     checks::Checks,
     convert,
     failure::Failure,
-    structs::{DVT_NO_CLASS, dvt_request, dvt_request_setup},
+    structs::{DVT_NO_CLASS, dvt_request, dvt_request_setup, dvt_status},
 };
 
 /// The default number of ids, and the maximum.
@@ -25,6 +28,8 @@ pub(crate) struct Requests {
     scheduler: Capped,
     ids: u32,
     checks: Checks,
+    // What exists, for a checked handle: the policies ignore anything else.
+    known: Option<Box<Accounts>>,
     figures: Vec<(&'static str, f64)>,
 }
 
@@ -53,9 +58,10 @@ impl Requests {
         }
         let checks = Checks::new(setup.flags, 0)?;
         let spec: RequestSpec = policy.parse()?;
-        let setup = convert::request_setup(setup);
+        let setup = convert::request_setup(setup)?;
         let scheduler = Capped::new(spec.build(&setup)?, &setup);
-        Ok(Self { scheduler, ids, checks, figures: Vec::new() })
+        let known = checks.is_on().then(Box::default);
+        Ok(Self { scheduler, ids, checks, known, figures: Vec::new() })
     }
 
     pub(crate) fn is_checked(&self) -> bool {
@@ -65,38 +71,51 @@ impl Requests {
     pub(crate) fn set_class(&mut self, class: u32, weight: f64, now_ns: u64) -> Result<(), Failure> {
         let (class, weight) = (ClassId(self.id("class", class)?), convert::weight(weight)?);
         let now = self.checks.time(now_ns)?;
+        if let Some(known) = &mut self.known {
+            known.set_class(class, weight);
+        }
         self.scheduler.set_class(class, weight, now);
         Ok(())
     }
 
     pub(crate) fn set_user(&mut self, user: u32, class: u32, now_ns: u64) -> Result<(), Failure> {
-        let (user, class) = (UserId(self.id("user", user)?), ClassId(self.id("class", class)?));
+        let (user, class) = (UserId(self.id("user", user)?), self.class(class)?);
         let now = self.checks.time(now_ns)?;
+        if let Some(known) = &mut self.known {
+            known.set_user(user, class);
+        }
         self.scheduler.set_user(user, class, now);
         Ok(())
     }
 
-    pub(crate) fn forget_user(&mut self, user: u32) -> Result<(), Failure> {
+    /// False if it is known that the user has requests, and so stays.
+    pub(crate) fn forget_user(&mut self, user: u32) -> Result<bool, Failure> {
         let user = UserId(self.id("user", user)?);
+        if let Some(known) = &mut self.known {
+            if known.class_of(user).is_none() {
+                return Err(unknown("user", user.0));
+            }
+            if !known.forget_user(user) {
+                return Ok(false);
+            }
+        }
         self.scheduler.forget_user(user);
-        Ok(())
+        Ok(true)
     }
 
     pub(crate) fn set_rate(&mut self, rate: f64, now_ns: u64) -> Result<(), Failure> {
-        if !RequestSetup::is_rate(rate) {
-            return Err(Failure::range(format!("a link carries from 0.001 to 10^15 units a second, not {rate}")));
-        }
+        let rate = convert::rate(rate)?;
         let now = self.checks.time(now_ns)?;
         self.scheduler.set_rate(rate, now);
         Ok(())
     }
 
     pub(crate) fn set_cap(&mut self, class: u32, rate: f64, now_ns: u64) -> Result<(), Failure> {
-        let class = ClassId(self.id("class", class)?);
+        let class = self.class(class)?;
         let cap = Some(rate).filter(|&rate| rate != 0.0);
         if let Some(rate) = cap.filter(|&rate| !RequestSetup::is_rate(rate)) {
-            let what = format!("a class may have from 0.001 to 10^15 units a second, or 0 for no bound, not {rate}");
-            return Err(Failure::range(what));
+            let text = format!("a class may have from 0.001 to 10^15 units a second, or 0 for no bound, not {rate}");
+            return Err(Failure::range(text));
         }
         let now = self.checks.time(now_ns)?;
         self.scheduler.set_cap(class, cap, now);
@@ -107,14 +126,21 @@ impl Requests {
     pub(crate) fn enqueue(&mut self, given: &dvt_request, now_ns: u64) -> Result<(), Failure> {
         self.id("request", given.id)?;
         self.id("user", given.user)?;
+        let request = convert::request(given)?;
+        if let Some(known) = &self.known {
+            may_arrive(known, &request)?;
+        }
         let now = self.checks.time(now_ns)?;
-        self.scheduler.enqueue(&convert::request(given), now);
+        if let Some(known) = &mut self.known {
+            known.arrived(request.id, request.user);
+        }
+        self.scheduler.enqueue(&request, now);
         Ok(())
     }
 
     #[inline]
     pub(crate) fn units(&mut self, what: Units, request: u32, units: u64, now_ns: u64) -> Result<(), Failure> {
-        let request = RequestId(self.id("request", request)?);
+        let request = self.request(request)?;
         let now = self.checks.time(now_ns)?;
         match what {
             Units::Length => self.scheduler.length(request, units, now),
@@ -127,8 +153,11 @@ impl Requests {
 
     #[inline]
     pub(crate) fn became(&mut self, what: Became, request: u32, now_ns: u64) -> Result<(), Failure> {
-        let request = RequestId(self.id("request", request)?);
+        let request = self.request(request)?;
         let now = self.checks.time(now_ns)?;
+        if let (Became::Ended | Became::Cancelled, Some(known)) = (what, &mut self.known) {
+            known.left(request);
+        }
         match what {
             Became::Ready => self.scheduler.ready(request, now),
             Became::Ended => self.scheduler.ended(request, now),
@@ -145,7 +174,7 @@ impl Requests {
 
     pub(crate) fn stray(&mut self, class: u32, units: u64, now_ns: u64) -> Result<(), Failure> {
         if class != DVT_NO_CLASS {
-            self.id("class", class)?;
+            self.class(class)?;
         }
         let now = self.checks.time(now_ns)?;
         self.scheduler.stray(convert::class(class), units, now);
@@ -190,6 +219,25 @@ impl Requests {
         Ok(self.scheduler.retune(&spec.knobs(), now)?)
     }
 
+    /// A request, which exists if that is known.
+    #[inline]
+    fn request(&self, id: u32) -> Result<RequestId, Failure> {
+        let request = RequestId(self.id("request", id)?);
+        match &self.known {
+            Some(known) if known.user(request).is_none() => Err(unknown("request", id)),
+            _ => Ok(request),
+        }
+    }
+
+    /// A class, which exists if that is known.
+    fn class(&self, id: u32) -> Result<ClassId, Failure> {
+        let class = ClassId(self.id("class", id)?);
+        match &self.known {
+            Some(known) if !known.is_known(class) => Err(unknown("class", id)),
+            _ => Ok(class),
+        }
+    }
+
     #[inline]
     fn id(&self, what: &str, id: u32) -> Result<u32, Failure> {
         if id < self.ids {
@@ -197,4 +245,24 @@ impl Requests {
         }
         Err(Failure::range(format!("ids are below {}, and the {what}'s is {id}", self.ids)))
     }
+}
+
+/// Whether a request's user exists and its id is free.
+#[cold]
+#[inline(never)]
+fn may_arrive(known: &Accounts, request: &Request) -> Result<(), Failure> {
+    if known.class_of(request.user).is_none() {
+        return Err(unknown("user", request.user.0));
+    }
+    if known.user(request.id).is_some() {
+        let text = format!("the request {} is waiting or outstanding already", request.id.0);
+        return Err(Failure::new(dvt_status::DVT_ERROR_DUPLICATE, text));
+    }
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn unknown(what: &str, id: u32) -> Failure {
+    Failure::new(dvt_status::DVT_ERROR_UNKNOWN, format!("there is no {what} {id}"))
 }

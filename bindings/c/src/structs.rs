@@ -52,10 +52,12 @@ pub enum dvt_status {
     DVT_ERROR_TEXT = -10,
     /// The scheduler has no such part: it does not learn, or has no later stages.
     DVT_ERROR_UNSUPPORTED = -11,
-    /// The packet is queued already (with DVT_CHECKED).
+    /// The packet is already queued, or the request's id is in use (with DVT_CHECKED).
     DVT_ERROR_DUPLICATE = -12,
-    /// Time runs back (with DVT_CHECKED).
+    /// Time runs backwards (with DVT_CHECKED).
     DVT_ERROR_TIME = -13,
+    /// There is no such user, class or request (with DVT_CHECKED).
+    DVT_ERROR_UNKNOWN = -14,
 }
 
 /// What happened to a packet on a resource. A packet's life ends with DVT_FINISHED on the last resource, or with one of

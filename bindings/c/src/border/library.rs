@@ -2,7 +2,10 @@
 
 use std::ffi::c_char;
 
-use dovetail_sched::registry::{REGISTRY, REQUESTS};
+use dovetail_sched::{
+    registry::{REGISTRY, REQUESTS},
+    request::RequestSetup,
+};
 
 use super::{handle::without, pointer::out};
 use crate::{
@@ -67,7 +70,7 @@ pub unsafe extern "C" fn dvt_request_setup_for_bytes(rate: f64, setup: *mut dvt_
     // SAFETY: as at the module's head.
     without(|| unsafe {
         let to = out(setup, "setup")?;
-        to.write(convert::request_setup_of(&dovetail_sched::request::RequestSetup::for_bytes(rate)));
+        to.write(convert::request_setup_of(&RequestSetup::for_bytes(convert::rate(rate)?))?);
         Ok(dvt_status::DVT_OK)
     })
 }
@@ -78,7 +81,7 @@ pub unsafe extern "C" fn dvt_request_setup_for_uplink(rate: f64, setup: *mut dvt
     // SAFETY: as at the module's head.
     without(|| unsafe {
         let to = out(setup, "setup")?;
-        to.write(convert::request_setup_of(&dovetail_sched::request::RequestSetup::for_uplink(rate)));
+        to.write(convert::request_setup_of(&RequestSetup::for_uplink(convert::rate(rate)?))?);
         Ok(dvt_status::DVT_OK)
     })
 }

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn dvt_requests_set_user(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_forget_user(requests: *mut dvt_requests, user: u32) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe { with(requests, |requests: &mut Requests| requests.forget_user(user)) }
+    unsafe { with(requests, |requests: &mut Requests| found(requests.forget_user(user)?)) }
 }
 
 /// Sets the link's rate in units a second: 0.001 to 1e15.

@@ -2,15 +2,18 @@
 //!
 //! Tests and the fuzz target `border` generate the calls.
 
+use std::ffi::CStr;
+
+use dovetail::structs::{dvt_program, dvt_setup};
 use dovetail_sched::{
     Backlog, Demand, Dispatch, Feedback, FlowId, Limits, MAX_RESOURCES, Nanos, Packet, Peekable, PolicySpec,
     Scheduler as _, Setup, Stage, Weight,
-    cost::ProgramId,
+    cost::{Program, ProgramId, ProgramTable},
     flow::{FiveTuple, FlowTable},
     registry::REGISTRY,
 };
 
-use crate::through_c::{Flows, Scheduler, setup_to_c};
+use crate::through_c::{Flows, Scheduler, Sized0 as _, setup_to_c};
 
 pub(crate) const FLOWS: u32 = 6;
 pub(crate) const PROGRAMS: u32 = 3;
@@ -79,8 +82,15 @@ fn tuple(number: u8) -> FiveTuple {
 impl Pair {
     fn new(policy: &str, resources: usize, limits: Limits, flags: u32) -> Self {
         let spec: PolicySpec = policy.parse().unwrap();
-        let mut ours = Peekable::new(spec.build(&Setup::new(resources, limits)).unwrap());
-        let theirs = Scheduler::new(policy, &setup_to_c(resources, limits, flags));
+        let names = [c"one", c"two", c"three"];
+        let program = |name: &CStr| Program::new(name.to_str().unwrap());
+        let programs = ProgramTable::new(names.map(program).to_vec());
+        let setup = Setup { programs, ..Setup::new(resources, limits) };
+        let mut ours = Peekable::new(spec.build(&setup).unwrap());
+        let programs = names.map(|name| dvt_program { name: name.as_ptr(), expansion: 1.0, ..dvt_program::sized() });
+        let setup =
+            dvt_setup { programs: programs.as_ptr(), program_count: PROGRAMS, ..setup_to_c(resources, limits, flags) };
+        let theirs = Scheduler::new(policy, &setup);
         let key = *b"0123456789abcdef";
         let timeout = Nanos::from_micros(200);
         let (orders_later, learns) = (ours.later_stages().is_some(), ours.learning().is_some());
@@ -217,7 +227,7 @@ impl Pair {
                 self.theirs.set_resource_weights(FlowId(flow), given);
             }
             Call::Forget(flow) => assert_eq!(self.ours.forget(FlowId(flow)), self.theirs.forget(FlowId(flow))),
-            Call::Program(flow, program) if self.learns => {
+            Call::Program(flow, program) if self.learns && program < PROGRAMS => {
                 self.ours.learning().unwrap().set_program(FlowId(flow), ProgramId(program));
                 self.theirs.set_program(FlowId(flow), program);
             }

@@ -76,6 +76,11 @@ fn programs_are_read_and_learnt_of() {
     let scheduler = Scheduler::new("drfq:estimator=ses", &with(&programs));
     let (cost, expansion) = ([15.0_f64.to_bits(), 84_500.0_f64.to_bits()], 1.5_f64.to_bits());
     assert_eq!(scheduler.learnt(), [("small".into(), None, expansion), ("large".into(), Some(cost), expansion)]);
+    // SAFETY: a handle.
+    unsafe {
+        assert_eq!(dvt_set_program(scheduler.0, 0, 1), DVT_OK);
+        is(dvt_set_program(scheduler.0, 0, 2), DVT_ERROR_RANGE, "2 programs, numbered from 0: not 2");
+    }
     let first = |wrong: dvt_program| make("drfq:estimator=ses", &with(&[wrong, of(1)]));
     is(first(dvt_program { cost: c"a lot".as_ptr(), ..of(0) }), DVT_ERROR_RANGE, "'a lot' is not a cost");
     is(first(dvt_program { expansion: 0.0, ..of(0) }), DVT_ERROR_RANGE, "expansion");
@@ -158,15 +163,117 @@ fn an_id_that_would_take_the_memory_is_refused() {
         is(dvt_requests_set_cap(requests.0, 0, -1.0, 0), DVT_ERROR_RANGE, "0 for no bound");
         is(dvt_requests_set_cap(requests.0, far, 1.0, 0), DVT_ERROR_RANGE, "the class's");
         is(dvt_requests_retune(requests.0, c"drr".as_ptr(), 0), DVT_ERROR_POLICY, "orders packets");
-        let mut setup = dvt_request_setup::sized();
-        assert_eq!(dvt_request_setup_for_bytes(-1.0, &raw mut setup), DVT_OK);
-        let mut handle = null_mut();
-        is(dvt_requests_new(c"grants".as_ptr(), &setup, &raw mut handle), DVT_ERROR_POLICY, "units a second");
-        setup = dvt_request_setup { rate: 1e5, ids: u32::MAX, ..setup };
+        let (mut setup, mut handle) = (dvt_request_setup::sized(), null_mut());
+        assert_eq!(dvt_request_setup_for_bytes(1e5, &raw mut setup), DVT_OK);
+        setup.ids = u32::MAX;
         is(dvt_requests_new(c"grants".as_ptr(), &setup, &raw mut handle), DVT_ERROR_RANGE, "ids");
         let mut flows = null_mut();
         is(dvt_flows_new(&dvt_flows_setup::sized(), &raw mut flows), DVT_ERROR_RANGE, "not 0");
         assert!(handle.is_null() && flows.is_null());
+    }
+}
+
+#[test]
+fn a_rate_that_no_link_has_is_refused() {
+    let mut setup = dvt_request_setup::sized();
+    // SAFETY: all pointers point to values.
+    unsafe {
+        for rate in [f64::NAN, f64::INFINITY, 1e30, -1.0, 0.0] {
+            is(dvt_request_setup_for_bytes(rate, &raw mut setup), DVT_ERROR_RANGE, "units a second");
+            is(dvt_request_setup_for_uplink(rate, &raw mut setup), DVT_ERROR_RANGE, "units a second");
+        }
+        assert_eq!(setup, dvt_request_setup::sized(), "nothing is written");
+        assert_eq!(dvt_request_setup_for_uplink(1e5, &raw mut setup), DVT_OK);
+        assert_eq!(dvt_request_setup_for_bytes(1e5, &raw mut setup), DVT_OK);
+        let refused = |setup: &dvt_request_setup, words: &str| {
+            let mut handle = null_mut();
+            is(dvt_requests_new(c"grants".as_ptr(), setup, &raw mut handle), DVT_ERROR_RANGE, words);
+            assert!(handle.is_null());
+        };
+        refused(&dvt_request_setup { rate: f64::NAN, ..setup }, "units a second, not NaN");
+        refused(&dvt_request_setup { quantum: 0, ..setup }, "quantum is at least 1");
+        refused(&dvt_request_setup { window: setup.longest_window + 1, ..setup }, "window at most longest_window");
+    }
+}
+
+/// So that a later version can give them a meaning.
+#[test]
+fn a_reserved_field_is_zero() {
+    let mut setup = dvt_request_setup::sized();
+    let flows_setup = dvt_flows_setup { most: 4, ..dvt_flows_setup::sized() };
+    let (mut handle, mut table, mut lookup) = (null_mut(), null_mut(), dvt_lookup::sized());
+    let requests = Requests::new("grants", &RequestSetup::for_bytes(1e5));
+    let flows = Flows::new(4, Nanos(1), [0; 16]);
+    let words = "reserved is 0, not 1";
+    // SAFETY: all pointers are null or point to values.
+    unsafe {
+        assert_eq!(dvt_request_setup_for_bytes(1e5, &raw mut setup), DVT_OK);
+        setup.reserved = 1;
+        is(dvt_requests_new(c"grants".as_ptr(), &setup, &raw mut handle), DVT_ERROR_RANGE, words);
+        let request = dvt_request { reserved: 1, ..dvt_request::sized() };
+        is(dvt_requests_enqueue(requests.0, &request, 0), DVT_ERROR_RANGE, words);
+        is(dvt_flows_new(&dvt_flows_setup { reserved: 1, ..flows_setup }, &raw mut table), DVT_ERROR_RANGE, words);
+        let tuple = dvt_five_tuple { reserved: [0, 0, 1], ..dvt_five_tuple::sized() };
+        is(dvt_flows_lookup(flows.0, null_mut(), &tuple, 0, &raw mut lookup), DVT_ERROR_RANGE, words);
+    }
+    assert!(handle.is_null() && table.is_null());
+    assert_eq!(flows.counts(), (0, 0));
+}
+
+/// With `DVT_CHECKED` a name for nothing is an error; without, the call is ignored.
+#[test]
+fn a_checked_request_scheduler_knows_what_exists() {
+    let mut setup = dvt_request_setup::sized();
+    // SAFETY: all pointers point to values.
+    let make = |setup: &dvt_request_setup| unsafe {
+        let mut handle = null_mut();
+        assert_eq!(dvt_requests_new(c"grants".as_ptr(), setup, &raw mut handle), DVT_OK);
+        Requests(handle)
+    };
+    let request = dvt_request { length: DVT_UNKNOWN, ..dvt_request::sized() };
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!(dvt_request_setup_for_bytes(1e5, &raw mut setup), DVT_OK);
+        let plain = make(&setup);
+        let checked = make(&dvt_request_setup { flags: DVT_CHECKED, ..setup });
+        let ignored = |call: &dyn Fn(*mut dvt_requests) -> dvt_status, error: dvt_status, words: &str| {
+            is(call(checked.0), error, words);
+            assert_eq!(call(plain.0), DVT_OK);
+        };
+        let both = |call: &dyn Fn(*mut dvt_requests) -> dvt_status| {
+            assert_eq!((call(checked.0), call(plain.0)), (DVT_OK, DVT_OK));
+        };
+        let (no_class, no_user, no_request) = ("there is no class 3", "there is no user 0", "there is no request 0");
+        ignored(&|to| dvt_requests_set_user(to, 0, 3, 0), DVT_ERROR_UNKNOWN, no_class);
+        ignored(&|to| dvt_requests_set_cap(to, 3, 1e4, 0), DVT_ERROR_UNKNOWN, no_class);
+        ignored(&|to| dvt_requests_stray(to, 3, 100, 0), DVT_ERROR_UNKNOWN, no_class);
+        ignored(&|to| dvt_requests_enqueue(to, &request, 0), DVT_ERROR_UNKNOWN, no_user);
+        ignored(&|to| dvt_requests_forget_user(to, 0), DVT_ERROR_UNKNOWN, no_user);
+        both(&|to| dvt_requests_set_class(to, 3, 1.0, 0));
+        both(&|to| dvt_requests_set_cap(to, 3, 1e4, 0));
+        both(&|to| dvt_requests_set_user(to, 0, 3, 0));
+        let events: [&dyn Fn(*mut dvt_requests) -> dvt_status; 7] = [
+            &|to| dvt_requests_length(to, 0, 1, 0),
+            &|to| dvt_requests_received(to, 0, 1, 0),
+            &|to| dvt_requests_offers(to, 0, 1, 0),
+            &|to| dvt_requests_round_trip(to, 0, 1, 0),
+            &|to| dvt_requests_ready(to, 0, 0),
+            &|to| dvt_requests_ended(to, 0, 0),
+            &|to| dvt_requests_cancel(to, 0, 0),
+        ];
+        for event in events {
+            ignored(event, DVT_ERROR_UNKNOWN, no_request);
+        }
+        both(&|to| dvt_requests_enqueue(to, &request, 0));
+        ignored(&|to| dvt_requests_enqueue(to, &request, 0), DVT_ERROR_DUPLICATE, "the request 0 is waiting");
+        assert_eq!(dvt_requests_forget_user(checked.0, 0), DVT_NONE, "they have a request");
+        assert_eq!(dvt_requests_forget_user(plain.0, 0), DVT_OK);
+        for event in events.iter().take(6) {
+            both(event);
+        }
+        ignored(&|to| dvt_requests_cancel(to, 0, 0), DVT_ERROR_UNKNOWN, no_request);
+        both(&|to| dvt_requests_forget_user(to, 0));
+        ignored(&|to| dvt_requests_enqueue(to, &request, 0), DVT_ERROR_UNKNOWN, no_user);
     }
 }
 
