@@ -1,12 +1,14 @@
 /*
- * Dovetail for C++17: classes around dovetail.h that free what they hold, throw what went wrong and answer with optionals.
+ * Dovetail for C++17: classes around dovetail.h that free their handles, throw errors and return optionals for DVT_NONE.
  *
  *     dovetail::Scheduler scheduler("drr", dovetail::setup(2));
  *     dvt_admission admission = scheduler.enqueue(dovetail::packet(flow, bytes, now, handle, {cpu, link}), now);
+ *     if (admission.refused != DVT_QUEUED) { ... }
  *     scheduler.evicted([](const dvt_packet &lost) { ... });
  *     if (std::optional<dvt_dispatch> next = scheduler.dequeue(now)) { ... }
  *
- * The structs and the rules are those of dovetail.h. Objects can be moved, not copied.
+ * The structs and the rules are those of dovetail.h. Objects can be moved but not copied; one that was moved from can only be
+ * assigned to or destroyed.
  */
 #ifndef DOVETAIL_HPP
 #define DOVETAIL_HPP
@@ -25,7 +27,7 @@
 
 namespace dovetail {
 
-/// A status that is an error, with the library's sentence.
+/// An error status, with the library's message.
 class Error : public std::runtime_error {
   public:
     explicit Error(dvt_status status) : std::runtime_error(dvt_last_error()), status_(status) {}
@@ -35,26 +37,26 @@ class Error : public std::runtime_error {
     dvt_status status_;
 };
 
-/// True for DVT_OK, false for DVT_NONE; errors are thrown.
+/// Returns true for DVT_OK and false for DVT_NONE, and throws errors.
 inline bool check(dvt_status status) {
     if (status < 0) throw Error(status);
     return status == DVT_OK;
 }
 
-/// A struct of zeros whose size is set.
+/// A struct of zeros, with its size set.
 template <class Struct> Struct sized() {
     Struct made = Struct();
     made.size = sizeof made;
     return made;
 }
 
-/// The struct that a call writes where it says yes.
+/// The struct that a call writes if it returns DVT_OK.
 template <class Struct, class Call> std::optional<Struct> written(Call call) {
     Struct place = sized<Struct>();
     return check(call(&place)) ? std::optional<Struct>(place) : std::nullopt;
 }
 
-/// The number that a call writes where it says yes.
+/// The number that a call writes if it returns DVT_OK.
 template <class Number, class Call> std::optional<Number> number(Call call) {
     Number place = 0;
     return check(call(&place)) ? std::optional<Number>(place) : std::nullopt;
@@ -67,7 +69,7 @@ inline dvt_setup setup(std::uint32_t resources) {
     return made;
 }
 
-/// A packet with its demand, a time for each resource.
+/// A packet with its demand: one time for each resource.
 inline dvt_packet packet(std::uint32_t flow, std::uint32_t bytes, std::uint64_t arrival_ns, std::uint64_t handle,
                          std::initializer_list<std::uint64_t> demand_ns) {
     if (demand_ns.size() > DVT_MAX_RESOURCES) throw std::length_error("a packet crosses at most 8 resources");
@@ -95,12 +97,13 @@ class Scheduler {
         handle_.reset(made);
     }
 
-    dvt_admission enqueue(const dvt_packet &packet, std::uint64_t now_ns) {
+    /// A refused packet is still the caller's. See also evicted().
+    [[nodiscard]] dvt_admission enqueue(const dvt_packet &packet, std::uint64_t now_ns) {
         dvt_admission admission = sized<dvt_admission>();
         check(dvt_enqueue(get(), &packet, now_ns, &admission));
         return admission;
     }
-    /// Calls `lose` with each packet that lost its place; for an admission with `evicted`.
+    /// Calls `lose` with each evicted packet. For use after an admission with `evicted` set.
     template <class Lose> void evicted(Lose lose) {
         dvt_packet lost = sized<dvt_packet>();
         while (check(dvt_poll_evicted(get(), &lost))) lose(static_cast<const dvt_packet &>(lost));
@@ -115,12 +118,13 @@ class Scheduler {
         return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_poll_at(get(), to); });
     }
 
-    /// Whether events of this stage on this resource are to be told.
+    /// Whether events of this stage on this resource must be reported with feedback().
     bool wants(dvt_stage stage, std::uint32_t resource) const {
         std::uint32_t interest = 0;
         check(dvt_interest(get(), &interest));
         return dvt_wants(interest, stage, resource) != 0;
     }
+    /// `took_ns` is 0 except for DVT_FINISHED and DVT_ABORTED.
     void feedback(const dvt_dispatch &of, std::uint32_t resource, dvt_stage stage, std::uint64_t took_ns,
                   std::uint64_t now_ns) {
         dvt_event event = sized<dvt_event>();
@@ -137,7 +141,7 @@ class Scheduler {
         check(dvt_set_resource_weights(get(), flow, weights.data(), static_cast<std::uint32_t>(weights.size())));
     }
     void retune(const std::string &policy, std::uint64_t now_ns) { check(dvt_retune(get(), policy.c_str(), now_ns)); }
-    /// False while the flow has packets queued.
+    /// Returns false while the flow has packets queued.
     bool forget(std::uint32_t flow) { return check(dvt_forget(get(), flow)); }
 
     dvt_backlog backlog() const {
@@ -162,7 +166,7 @@ class Scheduler {
         return all;
     }
 
-    dvt_admission enqueue_before(std::uint32_t resource, const dvt_packet &packet, std::uint64_t now_ns) {
+    [[nodiscard]] dvt_admission enqueue_before(std::uint32_t resource, const dvt_packet &packet, std::uint64_t now_ns) {
         dvt_admission admission = sized<dvt_admission>();
         check(dvt_enqueue_before(get(), resource, &packet, now_ns, &admission));
         return admission;
@@ -177,7 +181,7 @@ class Scheduler {
         return *written<dvt_backlog>([&](dvt_backlog *to) { return dvt_backlog_before(get(), resource, to); });
     }
 
-    /// The handle, for the functions of dovetail.h. It stays this object's.
+    /// The handle, for the functions of dovetail.h. This object keeps owning it.
     dvt_scheduler *get() const noexcept { return handle_.get(); }
 
   private:
@@ -200,12 +204,13 @@ class FlowTable {
         handle_.reset(made);
     }
 
-    /// Nothing if the table is full and no flow can go.
-    std::optional<dvt_lookup> lookup(const Scheduler &scheduler, const dvt_five_tuple &tuple, std::uint64_t now_ns) {
+    /// May make the scheduler forget flows that have been silent. Empty if the table is full and no flow could be retired.
+    std::optional<dvt_lookup> lookup(Scheduler &scheduler, const dvt_five_tuple &tuple, std::uint64_t now_ns) {
         return written<dvt_lookup>(
             [&](dvt_lookup *to) { return dvt_flows_lookup(get(), scheduler.get(), &tuple, now_ns, to); });
     }
-    std::uint32_t expire(const Scheduler &scheduler, std::uint64_t now_ns, std::uint32_t most) {
+    /// Returns how many flows were retired; the scheduler has forgotten them.
+    std::uint32_t expire(Scheduler &scheduler, std::uint64_t now_ns, std::uint32_t most) {
         return *number<std::uint32_t>(
             [&](std::uint32_t *to) { return dvt_flows_expire(get(), scheduler.get(), now_ns, most, to); });
     }
@@ -224,7 +229,42 @@ class FlowTable {
     std::unique_ptr<dvt_flows, Free> handle_;
 };
 
-/// A request scheduler. Its other events are functions of dovetail.h, for get().
+/// Estimates the queue at the far end of a link from probes.
+class Far {
+  public:
+    /// How long a packet waits in the queue now, and when the queue is full, if that has been observed.
+    struct Delay {
+        std::uint64_t delay_ns;
+        std::optional<std::uint64_t> room_ns;
+    };
+
+    Far() {
+        dvt_far *made = nullptr;
+        check(dvt_far_new(&made));
+        handle_.reset(made);
+    }
+
+    /// A probe leaves. Returns its number.
+    std::uint64_t probe(std::uint64_t now_ns) {
+        return *number<std::uint64_t>([&](std::uint64_t *to) { return dvt_far_probe(get(), now_ns, to); });
+    }
+    void back(std::uint64_t probe, std::uint64_t now_ns) { check(dvt_far_back(get(), probe, now_ns)); }
+    std::optional<Delay> delay(std::uint64_t now_ns) const {
+        std::uint64_t delay_ns = 0, room_ns = 0;
+        if (!check(dvt_far_delay(get(), now_ns, &delay_ns, &room_ns))) return std::nullopt;
+        return Delay{delay_ns, room_ns == DVT_UNKNOWN ? std::nullopt : std::optional<std::uint64_t>(room_ns)};
+    }
+    void forget() { check(dvt_far_forget(get())); }
+    dvt_far *get() const noexcept { return handle_.get(); }
+
+  private:
+    struct Free {
+        void operator()(dvt_far *handle) const noexcept { dvt_far_free(handle); }
+    };
+    std::unique_ptr<dvt_far, Free> handle_;
+};
+
+/// A request scheduler. For its other events, pass get() to the functions of dovetail.h.
 class Requests {
   public:
     Requests(const std::string &policy, const dvt_request_setup &setup) {
@@ -243,7 +283,7 @@ class Requests {
     void set_user(std::uint32_t user, std::uint32_t of, std::uint64_t now_ns) {
         check(dvt_requests_set_user(get(), user, of, now_ns));
     }
-    /// A rate that the class may not exceed, in units a second; 0 for none.
+    /// The class's maximum rate in units a second; 0 for none.
     void set_cap(std::uint32_t of, double rate, std::uint64_t now_ns) {
         check(dvt_requests_set_cap(get(), of, rate, now_ns));
     }
@@ -260,6 +300,11 @@ class Requests {
     void ready(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ready(get(), id, now_ns)); }
     void ended(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ended(get(), id, now_ns)); }
     void cancel(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_cancel(get(), id, now_ns)); }
+    void far_queue(const std::optional<Far::Delay> &seen, std::uint64_t now_ns) {
+        const std::uint64_t delay_ns = seen ? seen->delay_ns : DVT_UNKNOWN;
+        const std::uint64_t room_ns = seen ? seen->room_ns.value_or(DVT_UNKNOWN) : DVT_UNKNOWN;
+        check(dvt_requests_far_queue(get(), delay_ns, room_ns, now_ns));
+    }
     std::optional<dvt_turn> dequeue(std::uint64_t now_ns) {
         return written<dvt_turn>([&](dvt_turn *to) { return dvt_requests_dequeue(get(), now_ns, to); });
     }

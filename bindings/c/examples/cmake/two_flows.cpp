@@ -18,7 +18,9 @@ int main() {
     for (int packets = 0; packets < 60; packets++)
         for (std::uint32_t flow = 0; flow < kinds.size(); flow++) {
             const Kind &kind = kinds[flow];
-            scheduler.enqueue(dovetail::packet(flow, kind.bytes, 0, handle++, {kind.cpu_ns, kind.link_ns}), 0);
+            const dvt_packet packet = dovetail::packet(flow, kind.bytes, 0, handle++, {kind.cpu_ns, kind.link_ns});
+            // The setup has no limits: nothing is evicted, and nothing should be refused.
+            if (scheduler.enqueue(packet, 0).refused != DVT_QUEUED) return 1;
         }
     std::array<std::uint64_t, 2> dominant_ns = {};
     for (int packets = 0; packets < 60; packets++) {
@@ -26,7 +28,7 @@ int main() {
         for (std::uint32_t resource = 0; resource < 2; resource++)
             for (dvt_stage stage : {DVT_STARTED, DVT_FINISHED})
                 if (scheduler.wants(stage, resource))
-                    scheduler.feedback(next, resource, stage, next.demand_ns[resource], now_ns);
+                    scheduler.feedback(next, resource, stage, stage == DVT_FINISHED ? next.demand_ns[resource] : 0, now_ns);
         now_ns += next.demand_ns[0];
         dominant_ns[next.flow] += next.demand_ns[next.flow == 0 ? 1 : 0];
     }

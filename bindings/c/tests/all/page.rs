@@ -21,8 +21,37 @@ fn the_page_s_program_prints_what_the_page_shows() {
     let (programs, outputs) = (blocks(&page, "c"), blocks(&page, "text"));
     assert_eq!((programs.len(), outputs.len()), (1, 1), "this test knows of one program and its output");
     fs::write(&source, &programs[0]).unwrap();
-    Language::C11.compile(source.to_str().unwrap(), Link::Shared, &[], &program);
+    Language::C11.compile(source.to_str().unwrap(), Link::Shared, &["-Wconversion"], &program);
     assert_eq!(run(&mut Command::new(&program)), outputs[0]);
+}
+
+/// The page's lines in C++ compile, as part of a function; without a look at the admission they do not.
+#[test]
+fn the_page_s_lines_in_cpp_compile() {
+    if !Language::Cpp17.is_here() {
+        return;
+    }
+    let page = fs::read_to_string(crate_folder().join("../../docs/c.md")).unwrap();
+    let blocks = blocks(&page, "cpp");
+    let (include, lines) = blocks[0].split_once('\n').unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("lines.cpp");
+    let compile = |lines: &str| {
+        let around = format!(
+            "{include}\nvoid drop(std::uint64_t);\nvoid send(std::uint64_t);\nvoid page(std::uint32_t, std::uint32_t, \
+             std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);\nvoid page(std::uint32_t flow, std::uint32_t \
+             bytes, std::uint64_t now, std::uint64_t handle, std::uint64_t cpu_ns, std::uint64_t link_ns) {{\n{lines}}}\n"
+        );
+        fs::write(&source, around).unwrap();
+        Language::Cpp17.command().arg("-Wconversion").arg("-fsyntax-only").arg(&source).output().unwrap()
+    };
+    let output = compile(lines);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let careless = "dovetail::Scheduler scheduler(\"drr\", dovetail::setup(1));\n\
+                    scheduler.enqueue(dovetail::packet(flow, bytes, now, handle, {cpu_ns + link_ns}), now);\n";
+    let output = compile(careless);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains("nodiscard"), "{stderr}");
 }
 
 /// Every function is on the page: by its name, or among those with a prefix that the page names.

@@ -42,7 +42,7 @@ int main() {
         scheduler.evicted([&](const dvt_packet &packet) { lost = packet.handle; });
     }
     THAT(lost == 1 && scheduler.backlog().packets == 2 && scheduler.backlog(1).bytes == 1000);
-    THAT(thrown([&] { scheduler.enqueue(dovetail::packet(0, 1, 0, 9, {}), 0); }) == DVT_ERROR_RANGE);
+    THAT(thrown([&] { (void)scheduler.enqueue(dovetail::packet(0, 1, 0, 9, {}), 0); }) == DVT_ERROR_RANGE);
     THAT(thrown([&] { scheduler.set_weight(0, -1); }) == DVT_ERROR_RANGE);
     THAT(thrown([&] { scheduler.learnt(); }) == DVT_ERROR_UNSUPPORTED);
     THAT(!scheduler.forget(1));
@@ -63,7 +63,7 @@ int main() {
     THAT(flows.expire(scheduler, 2000, 9) == 1 && flows.counts().flows == 0);
 
     dovetail::Scheduler split("wfq-split:estimator=known", dovetail::setup(2));
-    split.enqueue_before(1, dovetail::packet(0, 100, 0, 5, {1, 2}), 0);
+    THAT(split.enqueue_before(1, dovetail::packet(0, 100, 0, 5, {1, 2}), 0).refused == DVT_QUEUED);
     THAT(split.backlog_before(1).packets == 1 && split.dequeue_before(1, 0).value().handle == 5 && !split.poll_at_before(1));
 
     dovetail::Requests requests("msf-rs:window=1", dovetail::Requests::for_bytes(239000));
@@ -77,5 +77,16 @@ int main() {
     THAT(requests.dequeue(40000000).value().request == 1);
     requests.cancel(1, 40000000);
     THAT(dvt_requests_forget_user(requests.get(), 0) == DVT_OK);
+    THAT(thrown([] { dovetail::Requests::for_bytes(-1); }) == DVT_ERROR_RANGE);
+
+    dovetail::Far far;
+    THAT(!far.delay(0));
+    requests.far_queue(far.delay(0), 40000000);
+    for (std::uint64_t sent = 50000000; sent < 60000000; sent += 1000000) far.back(far.probe(sent), sent + 500000);
+    const auto seen = far.delay(61000000);
+    THAT(seen && seen->delay_ns < 500000);
+    requests.far_queue(seen, 61000000);
+    far.forget();
+    THAT(!far.delay(61000000));
     return 0;
 }
