@@ -24,7 +24,7 @@ Darwin)
     ;;
 esac
 
-# Cargo says where the files are, whatever target directory or platform its configuration sets.
+# Cargo reports where the files are, whatever target directory or platform is configured.
 built=$(cargo rustc --locked --release --manifest-path "$here/../../Cargo.toml" -p dovetail-c --crate-type cdylib,staticlib \
     --message-format json-render-diagnostics -- -C "link-arg=$name_it" |
     grep '"reason":"compiler-artifact"' | grep '"name":"dovetail"' | tr '"' '\n')
@@ -32,7 +32,7 @@ shared=$(grep "/$plain\$" <<<"$built")
 static=$(grep '/libdovetail\.a$' <<<"$built")
 
 install -d "$prefix/lib/pkgconfig" "$prefix/include" "$prefix/share/cmake/dovetail"
-# An older install.sh left a file in the place of the link.
+# Earlier versions installed a file under the name of the link.
 rm -f "$prefix/lib/$plain" "$prefix/lib/$short"
 install -m 755 "$shared" "$prefix/lib/$long"
 install -m 644 "$static" "$prefix/lib/libdovetail.a"

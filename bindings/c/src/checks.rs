@@ -1,4 +1,4 @@
-//! The checks of a handle with `DVT_CHECKED`, for mistakes of the caller that would otherwise go unnoticed.
+//! The checks of a handle with `DVT_CHECKED`, for mistakes of the caller that would otherwise go undetected.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ impl Seen {
     #[inline(never)]
     fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {
         if self.queued[resource].contains(&handle) {
-            let text = format!("the packet {handle} is queued already");
+            let text = format!("the packet {handle} is already queued");
             return Err(Failure::new(dvt_status::DVT_ERROR_DUPLICATE, text));
         }
         Ok(())

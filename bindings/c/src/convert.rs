@@ -127,7 +127,7 @@ pub(crate) fn resource(given: u32, least: u32, resources: u32) -> Result<usize, 
 #[cold]
 #[inline(never)]
 fn no_such_resource(given: u32, least: u32, resources: u32) -> Failure {
-    Failure::range(format!("resources here are from {least} to {}, not {given}", resources.saturating_sub(1)))
+    Failure::range(format!("resources here are numbered from {least} to {}, not {given}", resources.saturating_sub(1)))
 }
 
 pub(crate) fn weight(given: f64) -> Result<Weight, Failure> {
@@ -143,7 +143,7 @@ pub(crate) fn reserved(given: u32) -> Result<(), Failure> {
 #[cold]
 #[inline(never)]
 fn not_reserved(given: u32) -> Failure {
-    Failure::range(format!("a field named reserved is 0, not {given}: begin with a struct of zeros"))
+    Failure::range(format!("reserved must be 0, not {given}: initialise the struct with zeros"))
 }
 
 /// Checks the rate of a link.

@@ -1,11 +1,11 @@
 //! Dovetail's schedulers for C and C++: `libdovetail` and `dovetail.h`.
 //!
-//! The interface to C is where types stop helping, so it is thin and the same for every call:
+//! Types cannot check what comes from C, so the border is thin and works in the same way for every call:
 //!
 //! ```text
 //! C ── border ── packets, requests, flows, far ── dovetail-sched
-//!      pointers   ranges, what a checked handle     the policies
-//!      to types   looks after; all safe
+//!      pointers   ranges, and what DVT_CHECKED      the policies
+//!      to types   detects; all safe
 //! ```
 //!
 //! | module | contents |
@@ -14,7 +14,7 @@
 //! | [`structs`] | every type that C sees: plain numbers, the size first |
 //! | [`packets`], [`requests`], [`flows`], [`far`] | the operations of each kind of handle, in safe Rust |
 //! | [`convert`] | conversions between the structs and the core's types |
-//! | [`failure`] | errors, and the message that a thread may retrieve |
+//! | [`failure`] | errors, and the message of a thread's last one |
 //!
 //! No panic leaves the library: it becomes an error, and afterwards its handle can only be freed.
 

@@ -149,7 +149,7 @@ impl Packets {
     pub(crate) fn set_resource_weights(&mut self, flow: u32, weights: &[f64]) -> Result<(), Failure> {
         let flow = self.flow(flow)?;
         if weights.len() != self.resources as usize {
-            let text = format!("there are {} resources, and as many weights, not {}", self.resources, weights.len());
+            let text = format!("there must be {} weights, one per resource, not {}", self.resources, weights.len());
             return Err(Failure::range(text));
         }
         let weights: Vec<Weight> = weights.iter().map(|&weight| convert::weight(weight)).collect::<Result<_, _>>()?;
@@ -195,7 +195,9 @@ impl Packets {
         let (flow, programs) = (self.flow(flow)?, self.programs);
         let learning = self.learning()?;
         if program >= programs {
-            return Err(Failure::range(format!("the setup has {programs} programs, numbered from 0: not {program}")));
+            return Err(Failure::range(format!(
+                "there is no program {program}: the setup has {programs}, numbered from 0"
+            )));
         }
         learning.set_program(flow, ProgramId(program));
         Ok(())
@@ -263,12 +265,12 @@ impl Packets {
     }
 
     fn stages(&mut self) -> Result<&mut dyn LaterStages, Failure> {
-        let text = "the policy does not order packets before later resources: they cross them as they come";
+        let text = "the policy does not order packets before later resources";
         self.scheduler.later_stages().ok_or_else(|| Failure::new(dvt_status::DVT_ERROR_UNSUPPORTED, text))
     }
 
     fn learning(&mut self) -> Result<&mut dyn Learning, Failure> {
-        let text = "the scheduler does not learn costs: ask for an estimator, as in drfq:estimator=ses";
+        let text = "the scheduler does not learn costs: name an estimator, as in drfq:estimator=ses";
         self.scheduler.learning().ok_or_else(|| Failure::new(dvt_status::DVT_ERROR_UNSUPPORTED, text))
     }
 }
@@ -276,5 +278,5 @@ impl Packets {
 #[cold]
 #[inline(never)]
 fn no_such_flow(flow: u32, flows: u32) -> Failure {
-    Failure::range(format!("flows are below {flows}, and {flow} is not"))
+    Failure::range(format!("flow ids are below {flows}, not {flow}"))
 }

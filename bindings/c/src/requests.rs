@@ -114,7 +114,7 @@ impl Requests {
         let class = self.class(class)?;
         let cap = Some(rate).filter(|&rate| rate != 0.0);
         if let Some(rate) = cap.filter(|&rate| !RequestSetup::is_rate(rate)) {
-            let text = format!("a class may have from 0.001 to 10^15 units a second, or 0 for no bound, not {rate}");
+            let text = format!("a class may have from 0.001 to 10^15 units a second, or 0 for no limit, not {rate}");
             return Err(Failure::range(text));
         }
         let now = self.checks.time(now_ns)?;
@@ -243,7 +243,7 @@ impl Requests {
         if id < self.ids {
             return Ok(id);
         }
-        Err(Failure::range(format!("ids are below {}, and the {what}'s is {id}", self.ids)))
+        Err(Failure::range(format!("the {what}'s id must be below {}, not {id}", self.ids)))
     }
 }
 
@@ -255,7 +255,7 @@ fn may_arrive(known: &Accounts, request: &Request) -> Result<(), Failure> {
         return Err(unknown("user", request.user.0));
     }
     if known.user(request.id).is_some() {
-        let text = format!("the request {} is waiting or outstanding already", request.id.0);
+        let text = format!("the request {} is already waiting or outstanding", request.id.0);
         return Err(Failure::new(dvt_status::DVT_ERROR_DUPLICATE, text));
     }
     Ok(())

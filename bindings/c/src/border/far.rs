@@ -10,7 +10,7 @@ use crate::{
     structs::{dvt_status::DVT_OK, *},
 };
 
-/// Makes an observer of the queue at the far end of a link, for dvt_requests_far_queue().
+/// Creates an estimator of the queue at the far end of a link, for dvt_requests_far_queue().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_new(far: *mut *mut dvt_far) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -20,14 +20,14 @@ pub unsafe extern "C" fn dvt_far_new(far: *mut *mut dvt_far) -> dvt_status {
     })
 }
 
-/// Frees an observer. Null is allowed.
+/// Frees an estimator. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_free(far: *mut dvt_far) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { free::<Far>(far) }
 }
 
-/// A probe leaves: a small packet that comes back over the link. Writes its number.
+/// Records that a probe is sent: a small packet that returns over the link. Writes its number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_probe(far: *mut dvt_far, now_ns: u64, probe: *mut u64) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn dvt_far_probe(far: *mut dvt_far, now_ns: u64, probe: *m
     }
 }
 
-/// A probe is back. Numbers that are not in flight are ignored.
+/// Records that a probe has returned. Numbers that are not in flight are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_back(far: *mut dvt_far, probe: u64, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -52,8 +52,8 @@ pub unsafe extern "C" fn dvt_far_back(far: *mut dvt_far, probe: u64, now_ns: u64
     }
 }
 
-/// How long a packet waits there now, and how long when the queue is full (DVT_UNKNOWN if that was not observed). DVT_NONE
-/// where nothing is known.
+/// Writes how long a packet waits in the queue now, and how long when the queue is full (DVT_UNKNOWN if that has not
+/// been observed). DVT_NONE if nothing is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_delay(
     far: *mut dvt_far,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn dvt_far_delay(
     }
 }
 
-/// Probes take another path from now on: nothing is known.
+/// Discards everything known, because probes take another path from now on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_far_forget(far: *mut dvt_far) -> dvt_status {
     // SAFETY: as at the module's head.

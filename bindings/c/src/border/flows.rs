@@ -13,7 +13,7 @@ use crate::{
 };
 use dovetail_sched::FlowId;
 
-/// Makes a flow table, which gives out dense flow ids for 5-tuples.
+/// Creates a flow table, which assigns dense flow ids to 5-tuples.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flows_new(setup: *const dvt_flows_setup, flows: *mut *mut dvt_flows) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -31,8 +31,10 @@ pub unsafe extern "C" fn dvt_flows_free(flows: *mut dvt_flows) -> dvt_status {
     unsafe { free::<Flows>(flows) }
 }
 
-/// The flow of a packet with this 5-tuple, made if it is new. Ids of silent flows are used again when the scheduler agrees
-/// to forget them (dvt_forget()); with null for a scheduler, at once. DVT_NONE: the table is full, and no flow can go.
+/// Finds the flow of a packet with this 5-tuple, adding it if it is new. The id of a flow that has been silent for the
+/// timeout, or of the flow that has been silent the longest if the table is full, is reused once the scheduler has
+/// forgotten the flow, as with dvt_forget(); `scheduler` may be null, and then ids are reused at once. DVT_NONE: the
+/// table is full and none of the 64 flows silent the longest could be retired; call again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flows_lookup(
     flows: *mut dvt_flows,
@@ -58,8 +60,8 @@ pub unsafe extern "C" fn dvt_flows_lookup(
     }
 }
 
-/// Retires at most so many flows that have been silent for the timeout; writes how many went. The scheduler is asked as in
-/// dvt_flows_lookup().
+/// Retires at most `most` flows that have been silent for the timeout, and writes how many to `gone`. The scheduler
+/// forgets them, as in dvt_flows_lookup(); flows that it cannot forget, because they have packets queued, are skipped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flows_expire(
     flows: *mut dvt_flows,
@@ -79,7 +81,7 @@ pub unsafe extern "C" fn dvt_flows_expire(
     }
 }
 
-/// The 5-tuple of a flow. DVT_NONE if there is no such flow.
+/// Writes the 5-tuple of a flow. DVT_NONE if there is no such flow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flows_tuple(flows: *mut dvt_flows, flow: u32, tuple: *mut dvt_five_tuple) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -91,7 +93,7 @@ pub unsafe extern "C" fn dvt_flows_tuple(flows: *mut dvt_flows, flow: u32, tuple
     }
 }
 
-/// How many flows are known, and how many had to make way.
+/// Writes the number of flows, and how many were evicted before their timeout.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flows_counts(flows: *mut dvt_flows, counts: *mut dvt_flow_counts) -> dvt_status {
     // SAFETY: as at the module's head.

@@ -244,7 +244,7 @@ fn unfit<K: Kind>(mark: u64) -> Failure {
         return Failure::new(dvt_status::DVT_ERROR_HANDLE, format!("this is not a {}", K::NAME));
     }
     let (status, what) = match mark & STATE {
-        IDLE.. => (dvt_status::DVT_ERROR_BUSY, "is used by another call at this moment"),
+        IDLE.. => (dvt_status::DVT_ERROR_BUSY, "is in use by another call"),
         POISONED => (dvt_status::DVT_ERROR_POISONED, "failed in an earlier call, and can only be freed"),
         _ => (dvt_status::DVT_ERROR_FREED, "was freed"),
     };

@@ -14,26 +14,27 @@ use crate::{
     structs::*,
 };
 
-/// The version of the library's binary interface. A program that was compiled with another DVT_ABI_VERSION should not go on.
+/// Returns the version of the library's binary interface. A program compiled with another DVT_ABI_VERSION should not
+/// continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_abi_version() -> u32 {
     DVT_ABI_VERSION
 }
 
-/// The library's version, such as "0.1.0".
+/// Returns the version of the library, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What was wrong with this thread's last call that ended in an error, as a sentence; empty before the first. It is
-/// overwritten by the thread's next error, and gone with the thread.
+/// Returns a description of this thread's last error, or an empty string if there was none. It is valid until the
+/// thread's next error or its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_last_error() -> *const c_char {
     failure::last()
 }
 
-/// Writes the policy of this number, from 0, of those that order such work (a dvt_orders). DVT_NONE behind the last.
+/// Writes the policy with this number, starting at 0, among those for `orders` (a dvt_orders). DVT_NONE past the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_policy_at(orders: u32, number: u32, policy: *mut dvt_policy) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -55,8 +56,8 @@ pub unsafe extern "C" fn dvt_policy_at(orders: u32, number: u32, policy: *mut dv
     })
 }
 
-/// Whether a scheduler with this interest (see dvt_interest()) wants to be told of a stage (a dvt_stage) on a resource: 1 if
-/// so, else 0.
+/// Returns 1 if a scheduler with this interest (see dvt_interest()) wants events of a stage (a dvt_stage) on a
+/// resource, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_wants(interest: u32, stage: u32, resource: u32) -> u32 {
     let wanted = convert::stage_of(stage).filter(|_| resource < DVT_MAX_RESOURCES as u32);
@@ -64,7 +65,8 @@ pub extern "C" fn dvt_wants(interest: u32, stage: u32, resource: u32) -> u32 {
     wanted.is_some_and(|stage| interest.has(stage, resource as usize)).into()
 }
 
-/// Fills in a setup, whose size is set, for HTTP over TCP: units are bytes, `rate` is the link's goodput in bytes a second.
+/// Fills in a setup for HTTP over TCP, where units are bytes and `rate` is the link's goodput in bytes per second:
+/// 0.001 to 1e15. Its `size` must be set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_request_setup_for_bytes(rate: f64, setup: *mut dvt_request_setup) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -75,7 +77,8 @@ pub unsafe extern "C" fn dvt_request_setup_for_bytes(rate: f64, setup: *mut dvt_
     })
 }
 
-/// Fills in a setup, whose size is set, for what a gateway itself sends up a link of `rate` bytes of payload a second.
+/// Fills in a setup for the traffic that a gateway itself sends up a link of `rate` bytes of payload per second, 0.0011
+/// to 1e15, a twentieth of which is left to unscheduled traffic. Its `size` must be set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_request_setup_for_uplink(rate: f64, setup: *mut dvt_request_setup) -> dvt_status {
     // SAFETY: as at the module's head.

@@ -13,7 +13,8 @@ use crate::{
     structs::{dvt_status::DVT_OK, *},
 };
 
-/// Makes a packet scheduler of a policy such as "drfq:dovetail=inf" (see dvt_policy_at(), and `dovetail policies`).
+/// Creates a packet scheduler with a policy such as "drfq:dovetail=inf". dvt_policy_at() and `dovetail policies` list
+/// the policies.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_scheduler_new(
     policy: *const c_char,
@@ -35,14 +36,15 @@ pub unsafe extern "C" fn dvt_scheduler_new(
     })
 }
 
-/// Frees a scheduler with all that waits in it. Null is allowed.
+/// Frees a scheduler and all packets queued in it. Null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_scheduler_free(scheduler: *mut dvt_scheduler) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { free::<Packets>(scheduler) }
 }
 
-/// Offers a packet that arrived. DVT_OK says that the admission is written: examine both of its fields.
+/// Offers a packet that has arrived. After DVT_OK, check both fields of the admission: the packet may have been
+/// refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_enqueue(
     scheduler: *mut dvt_scheduler,
@@ -59,8 +61,8 @@ pub unsafe extern "C" fn dvt_enqueue(
     }
 }
 
-/// The packet to start on the first resource now. DVT_NONE with packets queued means "not now": ask again at
-/// dvt_poll_at(), or after the next arrival or event.
+/// Writes the packet to start on the first resource now. DVT_NONE while packets are queued means "not now": call again
+/// at dvt_poll_at(), or after the next arrival or event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_dequeue(
     scheduler: *mut dvt_scheduler,
@@ -76,8 +78,8 @@ pub unsafe extern "C" fn dvt_dequeue(
     }
 }
 
-/// The packet that the next dvt_dequeue() gives, whatever arrives in between. It still counts as backlog, but its place in
-/// the buffer is free and it cannot be evicted.
+/// Writes the packet that the next dvt_dequeue() will return, whatever arrives in between. It still counts as backlog,
+/// but no longer occupies the buffer and cannot be evicted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_peek(scheduler: *mut dvt_scheduler, now_ns: u64, packet: *mut dvt_packet) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -89,8 +91,8 @@ pub unsafe extern "C" fn dvt_peek(scheduler: *mut dvt_scheduler, now_ns: u64, pa
     }
 }
 
-/// When to call dvt_dequeue() again after it gave nothing, should nothing happen before. DVT_NONE: only an arrival or an
-/// event can change the answer.
+/// Writes when to call dvt_dequeue() again after it returned DVT_NONE, if nothing happens before. DVT_NONE: only an
+/// arrival or an event can change the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_poll_at(scheduler: *mut dvt_scheduler, at_ns: *mut u64) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn dvt_poll_at(scheduler: *mut dvt_scheduler, at_ns: *mut 
     }
 }
 
-/// A packet that lost its place to a later one. Call it until DVT_NONE after an admission with `evicted`.
+/// Writes a packet that was evicted. After an admission with `evicted`, call it until DVT_NONE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_poll_evicted(scheduler: *mut dvt_scheduler, packet: *mut dvt_packet) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -114,7 +116,8 @@ pub unsafe extern "C" fn dvt_poll_evicted(scheduler: *mut dvt_scheduler, packet:
     }
 }
 
-/// Tells of a packet that started, finished, was dropped or was aborted on a resource: what dvt_interest() names.
+/// Reports that a packet started, finished, was dropped or was aborted on a resource. dvt_interest() says which events
+/// the scheduler needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_feedback(
     scheduler: *mut dvt_scheduler,
@@ -125,8 +128,9 @@ pub unsafe extern "C" fn dvt_feedback(
     unsafe { with(scheduler, |packets: &mut Packets| packets.feedback(read(event, "event")?, now_ns)) }
 }
 
-/// The events that the scheduler needs, for dvt_wants(): bit r is DVT_STARTED on resource r, bit 8 + r DVT_FINISHED there.
-/// If there are any, it is also to be told of packets that are dropped or aborted. It never changes.
+/// Writes the events that the scheduler needs, for dvt_wants(): bit r is DVT_STARTED on resource r, and bit 8 + r is
+/// DVT_FINISHED there. If it needs any, packets that are dropped or aborted must be reported too. The interest never
+/// changes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_interest(scheduler: *mut dvt_scheduler, interest: *mut u32) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -138,14 +142,15 @@ pub unsafe extern "C" fn dvt_interest(scheduler: *mut dvt_scheduler, interest: *
     }
 }
 
-/// Sets a flow's weight: 1e-6 to 1e6, 1 unless set.
+/// Sets the weight of a flow: 1e-6 to 1e6. The default is 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_set_weight(scheduler: *mut dvt_scheduler, flow: u32, weight: f64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(scheduler, |packets: &mut Packets| packets.set_weight(flow, weight)) }
 }
 
-/// Sets a flow's weight on each resource, for policies that tell resources apart.
+/// Sets the weight of a flow on each resource, for policies that distinguish resources. `count` is the setup's number
+/// of resources.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_set_resource_weights(
     scheduler: *mut dvt_scheduler,
@@ -159,22 +164,21 @@ pub unsafe extern "C" fn dvt_set_resource_weights(
     }
 }
 
-/// Changes the policy's knobs to those of a string of the same policy; no packet is lost or reordered.
+/// Changes the policy's knobs to those of another string of the same policy. No packet is lost or reordered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_retune(scheduler: *mut dvt_scheduler, policy: *const c_char, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(scheduler, |packets: &mut Packets| packets.retune(text(policy, "policy")?, now_ns)) }
 }
 
-/// Forgets all that is known of a flow without packets, so that its id can name another. DVT_NONE while it has packets
-/// queued.
+/// Discards the state of a flow without packets, so that its id can be reused. DVT_NONE while it has packets queued.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_forget(scheduler: *mut dvt_scheduler, flow: u32) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(scheduler, |packets: &mut Packets| found(packets.forget(flow)?)) }
 }
 
-/// All that is queued.
+/// Writes what is queued of all flows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_backlog_of(scheduler: *mut dvt_scheduler, backlog: *mut dvt_backlog) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -186,7 +190,7 @@ pub unsafe extern "C" fn dvt_backlog_of(scheduler: *mut dvt_scheduler, backlog: 
     }
 }
 
-/// What is queued of one flow.
+/// Writes what is queued of one flow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_flow_backlog(
     scheduler: *mut dvt_scheduler,
@@ -203,7 +207,8 @@ pub unsafe extern "C" fn dvt_flow_backlog(
     }
 }
 
-/// The policy's own figure of this number, as it was when number 0 was last asked for. DVT_NONE behind the last.
+/// Writes the policy's figure with this number, starting at 0, as of the last call with number 0. DVT_NONE past the
+/// end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_figure_at(
     scheduler: *mut dvt_scheduler,

@@ -181,7 +181,7 @@ pub(super) unsafe fn array<'a, T>(given: *const T, count: u32, name: &'static st
 pub(super) unsafe fn text<'a>(given: *const c_char, name: &'static str) -> Result<&'a str, Failure> {
     is_usable(given, name)?;
     let wrong = |what| Err(Failure::new(dvt_status::DVT_ERROR_TEXT, format!("{name} {what}")));
-    // SAFETY: nothing behind the zero is read, as promised.
+    // SAFETY: nothing past the zero is read, as promised.
     let end = (0..=MAX_TEXT_BYTES).find(|&at| unsafe { given.add(at).read() } == 0);
     let Some(length) = end else { return wrong("has more than 4096 bytes") };
     // SAFETY: all of these bytes were just read.
@@ -205,7 +205,7 @@ unsafe fn is_of_size<T: Struct>(given: *const T, name: &'static str) -> Result<(
     is_usable(given, name)?;
     // SAFETY: every struct begins with its size.
     let size = unsafe { &*given.cast::<u32>() };
-    if *size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(size)) }
+    if *size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(name, size)) }
 }
 
 #[cold]
@@ -222,9 +222,8 @@ pub(super) fn not_aligned(name: &str) -> Failure {
 
 #[cold]
 #[inline(never)]
-fn wrong_size<T>(size: &u32) -> Failure {
-    let (name, known) = (type_name::<T>().rsplit("::").next().unwrap_or_default(), size_of::<T>());
-    let text =
-        format!("a {name} begins with its size, here {known} and not {size}: set it, or compare dvt_abi_version()");
+fn wrong_size<T>(name: &str, size: &u32) -> Failure {
+    let (of, known) = (type_name::<T>().rsplit("::").next().unwrap_or_default(), size_of::<T>());
+    let text = format!("{name} has size {size}, not {known}: set it to sizeof({of}), or compare dvt_abi_version()");
     Failure::new(dvt_status::DVT_ERROR_SIZE, text)
 }

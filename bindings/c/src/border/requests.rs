@@ -13,7 +13,7 @@ use crate::{
     structs::{dvt_status::DVT_OK, *},
 };
 
-/// Makes a request scheduler of a policy such as "grants:delay=30ms".
+/// Creates a request scheduler with a policy such as "grants:delay=30ms".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_new(
     policy: *const c_char,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn dvt_requests_free(requests: *mut dvt_requests) -> dvt_s
     unsafe { free::<Requests>(requests) }
 }
 
-/// Adds a class, or changes its weight. Classes and users are set before anything names them.
+/// Adds a class, or changes its weight: 1e-6 to 1e6. Classes and users must be added before other calls name them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_set_class(
     requests: *mut dvt_requests,
@@ -47,7 +47,8 @@ pub unsafe extern "C" fn dvt_requests_set_class(
     unsafe { with(requests, |requests: &mut Requests| requests.set_class(class, weight, now_ns)) }
 }
 
-/// Adds a user, or moves them to another class with all their requests.
+/// Adds a user, or moves them to another class together with all their requests. Ignored if there is no such class
+/// (DVT_ERROR_UNKNOWN with DVT_CHECKED).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_set_user(
     requests: *mut dvt_requests,
@@ -59,22 +60,23 @@ pub unsafe extern "C" fn dvt_requests_set_user(
     unsafe { with(requests, |requests: &mut Requests| requests.set_user(user, class, now_ns)) }
 }
 
-/// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
+/// Removes a user, so that the id can be reused. Ignored while a request of theirs is waiting or outstanding (DVT_NONE
+/// with DVT_CHECKED), and if there is no such user (DVT_ERROR_UNKNOWN with DVT_CHECKED).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_forget_user(requests: *mut dvt_requests, user: u32) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| found(requests.forget_user(user)?)) }
 }
 
-/// Sets the link's rate in units a second: 0.001 to 1e15.
+/// Sets the link's rate in units per second: 0.001 to 1e15.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_set_rate(requests: *mut dvt_requests, rate: f64, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| requests.set_rate(rate, now_ns)) }
 }
 
-/// The rate in units a second that a class may not exceed, 0.001 to 1e15, or 0 for none. What is in flight goes on with what it was
-/// let have.
+/// Sets the maximum rate of a class in units per second: 0.001 to 1e15, or 0 for none. Responses in flight keep the
+/// allowance they already have. With DVT_CHECKED, DVT_ERROR_UNKNOWN if there is no such class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_set_cap(
     requests: *mut dvt_requests,
@@ -86,7 +88,8 @@ pub unsafe extern "C" fn dvt_requests_set_cap(
     unsafe { with(requests, |requests: &mut Requests| requests.set_cap(class, rate, now_ns)) }
 }
 
-/// A request arrived. One of an unknown user, or with an id that is taken, is ignored.
+/// Adds a request that has arrived. Ignored if its user does not exist (DVT_ERROR_UNKNOWN with DVT_CHECKED) or its id
+/// is in use (DVT_ERROR_DUPLICATE with DVT_CHECKED).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_enqueue(
     requests: *mut dvt_requests,
@@ -97,7 +100,8 @@ pub unsafe extern "C" fn dvt_requests_enqueue(
     unsafe { with(requests, |requests: &mut Requests| requests.enqueue(read(request, "request")?, now_ns)) }
 }
 
-/// The response's length in units, as its sender states it.
+/// Reports the response's length in units, as its sender states it. This and the other reports about a request are
+/// ignored if there is no such request (DVT_ERROR_UNKNOWN with DVT_CHECKED).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_length(
     requests: *mut dvt_requests,
@@ -109,7 +113,7 @@ pub unsafe extern "C" fn dvt_requests_length(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Length, request, units, now_ns)) }
 }
 
-/// So many more units of the response were read.
+/// Reports that `units` more units of the response have been read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_received(
     requests: *mut dvt_requests,
@@ -121,7 +125,7 @@ pub unsafe extern "C" fn dvt_requests_received(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Received, request, units, now_ns)) }
 }
 
-/// The connection that the response comes on offers its sender this window, because of earlier responses on it.
+/// Reports the window that the response's connection already offers its sender, because of earlier responses on it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_offers(
     requests: *mut dvt_requests,
@@ -133,8 +137,8 @@ pub unsafe extern "C" fn dvt_requests_offers(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Offers, request, window, now_ns)) }
 }
 
-/// A round trip on the connection that the response comes on takes so many nanoseconds, as its transport measures it. Need not
-/// be told; where responses follow each other before the ones before are over, the scheduler would take less for one.
+/// Reports the round-trip time of the response's connection, as measured by its transport. Optional. Without it the
+/// scheduler may underestimate the round trip when responses are pipelined.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_round_trip(
     requests: *mut dvt_requests,
@@ -146,35 +150,36 @@ pub unsafe extern "C" fn dvt_requests_round_trip(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::RoundTrip, request, takes_ns, now_ns)) }
 }
 
-/// Units of the response are there that may not be read yet.
+/// Reports that units of the response have arrived which may not be read yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ready(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Ready, request, now_ns)) }
 }
 
-/// The response is over, whole or broken off by its sender. The id is free.
+/// Reports that the response is over: complete, or broken off by its sender. The id can be reused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ended(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Ended, request, now_ns)) }
 }
 
-/// The request is cancelled, waiting or outstanding. The id is free.
+/// Cancels a request that is waiting or outstanding. The id can be reused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_cancel(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Cancelled, request, now_ns)) }
 }
 
-/// Whether so much is sent up the link unpaced that probes may wait there: 1 if so, else 0.
+/// Reports whether so much unpaced traffic is sent up the link that probes may queue there: 1 if so, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_uplink(requests: *mut dvt_requests, is_busy: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(requests, |requests: &mut Requests| requests.uplink(is_busy != 0, now_ns)) }
 }
 
-/// Units came down the link that no request asked for, of this class or of DVT_NO_CLASS.
+/// Reports units that came down the link without a request, for this class or for DVT_NO_CLASS. With DVT_CHECKED,
+/// DVT_ERROR_UNKNOWN if there is no such class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_stray(
     requests: *mut dvt_requests,
@@ -186,7 +191,8 @@ pub unsafe extern "C" fn dvt_requests_stray(
     unsafe { with(requests, |requests: &mut Requests| requests.stray(class, units, now_ns)) }
 }
 
-/// The delay of the link's far queue now and when it is full, from dvt_far_delay(); either may be DVT_UNKNOWN.
+/// Reports the delay of the link's far queue, now and when it is full, as written by dvt_far_delay(). Either may be
+/// DVT_UNKNOWN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_far_queue(
     requests: *mut dvt_requests,
@@ -198,7 +204,7 @@ pub unsafe extern "C" fn dvt_requests_far_queue(
     unsafe { with(requests, |requests: &mut Requests| requests.far_queue(delay_ns, room_ns, now_ns)) }
 }
 
-/// Changes the policy's knobs to those of a string of the same policy; no request is lost.
+/// Changes the policy's knobs to those of another string of the same policy. No request is lost.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_retune(
     requests: *mut dvt_requests,
@@ -209,7 +215,7 @@ pub unsafe extern "C" fn dvt_requests_retune(
     unsafe { with(requests, |requests: &mut Requests| requests.retune(text(policy, "policy")?, now_ns)) }
 }
 
-/// What to do next. Call it after each event, and at dvt_requests_poll_at(), until DVT_NONE.
+/// Writes what to do next. Call it after each event, and at dvt_requests_poll_at(), until DVT_NONE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_dequeue(
     requests: *mut dvt_requests,
@@ -225,7 +231,8 @@ pub unsafe extern "C" fn dvt_requests_dequeue(
     }
 }
 
-/// When to call dvt_requests_dequeue() again, should nothing happen before.
+/// Writes when to call dvt_requests_dequeue() again, if nothing happens before. DVT_NONE: only an event can change the
+/// result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_poll_at(requests: *mut dvt_requests, at_ns: *mut u64) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -237,7 +244,7 @@ pub unsafe extern "C" fn dvt_requests_poll_at(requests: *mut dvt_requests, at_ns
     }
 }
 
-/// The first window of a response in units. DVT_NONE where the policy does not limit senders by windows.
+/// Writes the initial window of a response in units. DVT_NONE if the policy does not limit senders by windows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_first_window(requests: *mut dvt_requests, window: *mut u64) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -249,7 +256,8 @@ pub unsafe extern "C" fn dvt_requests_first_window(requests: *mut dvt_requests, 
     }
 }
 
-/// The policy's own figure of this number, as it was when number 0 was last asked for. DVT_NONE behind the last.
+/// Writes the policy's figure with this number, starting at 0, as of the last call with number 0. DVT_NONE past the
+/// end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_figure_at(
     requests: *mut dvt_requests,

@@ -11,14 +11,16 @@ use crate::{
     structs::{dvt_status::DVT_OK, *},
 };
 
-/// The flow's packets run this program of the setup from now on, where costs are learnt.
+/// Assigns a flow's packets to one of the setup's programs, numbered from 0, from now on. Only for schedulers that
+/// learn costs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_set_program(scheduler: *mut dvt_scheduler, flow: u32, program: u32) -> dvt_status {
     // SAFETY: as at the module's head.
     unsafe { with(scheduler, |packets: &mut Packets| packets.set_program(flow, program)) }
 }
 
-/// What was learnt of the program of this number, as it was when number 0 was last asked for. DVT_NONE behind the last.
+/// Writes what has been learnt about the program with this number, as of the last call with number 0. DVT_NONE past the
+/// end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_learnt_at(
     scheduler: *mut dvt_scheduler,
@@ -34,8 +36,8 @@ pub unsafe extern "C" fn dvt_learnt_at(
     }
 }
 
-/// Queues a packet that left the resource before `resource` (from 1), where the policy orders packets there too: else
-/// DVT_ERROR_UNSUPPORTED.
+/// Queues a packet that has left the resource before `resource` (1 or more), if the policy orders packets there too;
+/// otherwise DVT_ERROR_UNSUPPORTED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_enqueue_before(
     scheduler: *mut dvt_scheduler,
@@ -54,7 +56,7 @@ pub unsafe extern "C" fn dvt_enqueue_before(
     }
 }
 
-/// The packet to start on `resource` now.
+/// Writes the packet to start on `resource` now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_dequeue_before(
     scheduler: *mut dvt_scheduler,
@@ -72,7 +74,7 @@ pub unsafe extern "C" fn dvt_dequeue_before(
     }
 }
 
-/// When to call dvt_dequeue_before() again after it gave nothing, should no packet be queued before.
+/// Writes when to call dvt_dequeue_before() again after it returned DVT_NONE, if no packet is queued before then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_poll_at_before(
     scheduler: *mut dvt_scheduler,
@@ -88,7 +90,7 @@ pub unsafe extern "C" fn dvt_poll_at_before(
     }
 }
 
-/// What is queued before `resource`.
+/// Writes what is queued before `resource`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_backlog_before(
     scheduler: *mut dvt_scheduler,
