@@ -2,9 +2,9 @@
  * A host behind a narrow link, on a TUN device: every IPv4 packet sent to 10.77.0.0/24 comes back with its addresses
  * exchanged, after it has crossed a link of RATE Mbit/s that POLICY shares among the flows.
  *
- *     tun [RATE [POLICY [PACKETS]]]        as in: tun 10 drr 1000; without PACKETS it goes on until it is stopped
+ *     tun [RATE [POLICY [PACKETS]]]        as in: tun 10 drr 1000; without PACKETS it runs until it is stopped
  *
- * It needs Linux and the right to make a device (root, or a network namespace of one's own); without, it says so and ends.
+ * It needs Linux and permission to create a device (root, or a network namespace of one's own). Without, it says so and exits.
  */
 #define _GNU_SOURCE
 #include "dovetail.h"
@@ -25,7 +25,7 @@
 
 enum { MTU = 1500, MAX_FLOWS = 1024 };
 
-/* What the library knows by its address only. */
+/* The contents of a packet, which the library knows only by address. */
 struct body {
     size_t length;
     unsigned char bytes[MTU];
@@ -44,7 +44,7 @@ static uint64_t clock_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A device dvt0 that is up and has the address 10.77.0.1; -1 where that is not allowed. */
+/* Creates the device dvt0 with the address 10.77.0.1 and brings it up. Returns -1 if that is not permitted. */
 static int open_tun(void) {
     struct ifreq device = {.ifr_name = "dvt0"};
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -64,7 +64,7 @@ static int open_tun(void) {
     return tun;
 }
 
-/* Whose packet it is. False for what is not IPv4. */
+/* Reads the 5-tuple of a packet. Returns 0 if it is not IPv4. */
 static int read_tuple(const struct body *body, dvt_five_tuple *tuple) {
     const unsigned char *ip = body->bytes;
     size_t header = (size_t)(ip[0] & 15) * 4;
@@ -111,13 +111,13 @@ int main(int count, char **arguments) {
     printf("10.77.0.0/24 is behind %g Mbit/s, shared by %s\n", rate_mbps, policy);
     fflush(stdout);
 
-    dvt_dispatch sent = {.size = sizeof sent}; /* what is on the link, if it is_busy, until free_at */
+    dvt_dispatch sent = {.size = sizeof sent}; /* the packet on the link until free_at, if is_busy */
     int is_busy = 0;
     uint64_t free_at = 0;
     while (most == 0 || came_back + lost < most) {
         uint64_t now = clock_ns(), at = UINT64_MAX;
         dvt_event event = {.size = sizeof event, .flow = sent.flow, .ticket = sent.ticket};
-        if (is_busy && now >= free_at) { /* feedback first, then arrivals, then who is next */
+        if (is_busy && now >= free_at) { /* feedback first, then arrivals, then the next packet */
             struct body *body = (struct body *)(uintptr_t)sent.handle;
             exchange_addresses(body);
             if (write(tun, body->bytes, body->length) < 0) perror("dvt0");
@@ -148,7 +148,7 @@ int main(int count, char **arguments) {
                     lost++;
                 }
             }
-            if (admission.refused == DVT_QUEUED) body = NULL; /* it is the queue's */
+            if (admission.refused == DVT_QUEUED) body = NULL; /* the queue owns it */
             else lost++;
         }
         free(body);

@@ -151,7 +151,7 @@ pub(crate) fn rate(units_per_s: f64) -> Result<f64, Failure> {
     if RequestSetup::is_rate(units_per_s) {
         return Ok(units_per_s);
     }
-    Err(Failure::range(format!("a link carries from 0.001 to 10^15 units a second, not {units_per_s}")))
+    Err(Failure::range(format!("a link carries from 0.001 to 10^15 units a second, not {units_per_s:?}")))
 }
 
 /// A limit; 0 means none.
@@ -225,13 +225,14 @@ pub(crate) fn figure_of(name: &str, value: f64) -> dvt_figure {
 
 pub(crate) fn request_setup(given: &dvt_request_setup) -> Result<RequestSetup, Failure> {
     let &dvt_request_setup { rate, quantum, window, longest_window, overhead, .. } = given;
+    let rate = self::rate(rate)?;
     reserved(given.reserved)?;
     if quantum == 0 || window > longest_window {
         let text =
             format!("quantum is at least 1, and window at most longest_window: {quantum}, {window}, {longest_window}");
         return Err(Failure::range(text));
     }
-    Ok(RequestSetup { rate: self::rate(rate)?, quantum, window, longest_window, overhead })
+    Ok(RequestSetup { rate, quantum, window, longest_window, overhead })
 }
 
 pub(crate) fn request_setup_of(setup: &RequestSetup) -> Result<dvt_request_setup, Failure> {
@@ -273,7 +274,7 @@ pub(crate) fn five_tuple(given: &dvt_five_tuple) -> Result<FiveTuple, Failure> {
         reserved: [one, two, three],
         ..
     } = given;
-    reserved(u32::from_be_bytes([0, one, two, three]))?;
+    reserved((one | two | three).into())?;
     Ok(FiveTuple { protocol, source, destination, source_port, destination_port })
 }
 

@@ -1,4 +1,4 @@
-// The classes of dovetail.hpp: what they answer, what they throw, what they free.
+// The classes of dovetail.hpp: what they return, throw and free.
 #include "dovetail.hpp"
 
 #include <cstdio>

@@ -1,9 +1,9 @@
 /*
  * Random calls, right and wrong ones, of all policies: random_calls CALLS SEED.
  *
- * The library may refuse a call, but it must not fail within, and must not keep memory: the sanitizers and valgrind look on.
- * It ends with a line that says how many calls there were, how many of them were refused, and by how much the program's
- * memory grew over its second half.
+ * The library may refuse a call, but must not fail internally or leak memory: run this under the sanitizers and valgrind.
+ * The last line says how many calls there were, how many of them were refused, and by how much the program's memory grew over
+ * the second half.
  */
 #include "dovetail.h"
 
@@ -26,7 +26,7 @@ static uint64_t next(void) {
 
 static uint32_t below(uint32_t bound) { return (uint32_t)(next() % bound); }
 
-/* Now and then any number. */
+/* Occasionally any number. */
 static uint32_t mostly_below(uint32_t bound) { return below(200) == 0 ? (uint32_t)next() : below(bound); }
 
 static dvt_status call(dvt_status status) {
@@ -59,7 +59,7 @@ static void play_packets(const char *policy, unsigned long calls) {
     if (call(dvt_scheduler_new(policy, &setup, &scheduler)) != DVT_OK) exit(2);
     if (call(dvt_flows_new(&flows_setup, &flows)) != DVT_OK) exit(2);
     for (unsigned long at = 0; at < calls; at++) {
-        /* Only what the library has to read is written, for the tools to see that it reads nothing else. */
+        /* Only what the library may read is written, so that the tools notice if it reads anything else. */
         dvt_packet packet;
         dvt_admission admission = {.size = sizeof admission};
         dvt_dispatch dispatch;
@@ -195,7 +195,7 @@ static void play_requests(const char *policy, unsigned long calls) {
     if (call(dvt_requests_free(requests)) != DVT_OK || call(dvt_far_free(far)) != DVT_OK) exit(2);
 }
 
-/* Kilobytes of memory, as far as the system says. */
+/* The program's memory in kilobytes, or 0 if the system does not say. */
 static long memory_kb(void) {
     char line[256];
     long kb = 0;
