@@ -43,8 +43,11 @@ struct Array {
 
 /// The values of an array with this many dimensions.
 fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<Array> {
-    let buffer = PyUntypedBuffer::get(given)
-        .map_err(|_| raised(format!("{name}: an array of whole numbers is needed, or what has a buffer")))?;
+    let buffer = PyUntypedBuffer::get(given).map_err(|_| {
+        raised(format!(
+            "{name}: an array of whole numbers is needed; of a column of pandas or polars, take .to_numpy()"
+        ))
+    })?;
     if buffer.dimensions() != dimensions {
         let has = buffer.dimensions();
         return Err(raised(format!("{name}: an array of {dimensions} dimensions is needed, and it has {has}")));
@@ -56,13 +59,13 @@ fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<
         .or_else(|| copied::<u32>(given, |value| Some(value.into())))
         .or_else(|| copied::<i32>(given, |value| value.try_into().ok()))
         .or_else(|| copied::<u16>(given, |value| Some(value.into())))
-        .or_else(|| copied::<u8>(given, |value| Some(value.into())));
+        .or_else(|| copied::<i16>(given, |value| value.try_into().ok()))
+        .or_else(|| copied::<u8>(given, |value| Some(value.into())))
+        .or_else(|| copied::<i8>(given, |value| value.try_into().ok()));
     match values {
         None => {
             let dtype = given.getattr("dtype").map_or_else(|_| "another type".to_owned(), |dtype| dtype.to_string());
-            Err(raised(format!(
-                "{name}: whole numbers are needed (uint64, int64, uint32, int32, uint16 or uint8), not {dtype}"
-            )))
+            Err(raised(format!("{name}: whole numbers are needed, such as uint64 or int32, not {dtype}")))
         }
         Some(None) => Err(raised(format!("{name}: a number is negative"))),
         Some(Some(values)) => Ok(Array { values, shape }),
@@ -87,10 +90,10 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
+    /// Packets that cross this many resources, from arrays of flows, lengths and demands.
     pub(crate) fn new(
-        flow: &Bound<'_, PyAny>,
-        bytes: &Bound<'_, PyAny>,
-        demand_ns: &Bound<'_, PyAny>,
+        crossed: usize,
+        (flow, bytes, demand_ns): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, &Bound<'_, PyAny>),
         now_ns: &Bound<'_, PyAny>,
         handle: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -107,8 +110,8 @@ impl Arrivals {
                 return Err(raised(format!("{name}: it has {length} entries, and flow has {}", flow.len())));
             }
         }
-        if !(1..=MAX_RESOURCES).contains(&resources) {
-            return Err(raised(format!("demand_ns: a packet crosses 1 to {MAX_RESOURCES} resources, not {resources}")));
+        if resources != crossed {
+            return Err(raised(format!("demand_ns: a column for each of the {crossed} resources, not {resources}")));
         }
         for (name, values) in [("flow", &flow), ("bytes", &bytes)] {
             if values.iter().any(|&value| value > u32::MAX.into()) {
@@ -121,7 +124,7 @@ impl Arrivals {
         if let Times::Each(times) = &now
             && !times.is_sorted()
         {
-            return Err(raised("now_ns: time runs back"));
+            return Err(raised("now_ns: time goes backwards"));
         }
         Ok(Self { flow, bytes, demand, resources, now, handle })
     }
@@ -162,13 +165,13 @@ impl Taken {
     pub(crate) fn from(inner: &mut Inner, times: &Times, most: Option<usize>) -> PyResult<Self> {
         if inner.handles.len() > 0 {
             return Err(raised(
-                "packets wait that carry objects, which no array of numbers holds: take them with dequeue",
+                "packets that carry objects are queued, which no array of numbers holds: take them with dequeue",
             ));
         }
         if let Times::Each(times) = times
             && !times.is_sorted()
         {
-            return Err(raised("now_ns: time runs back"));
+            return Err(raised("now_ns: time goes backwards"));
         }
         let most = most.unwrap_or(usize::MAX);
         let mut taken = Self::default();
@@ -204,8 +207,17 @@ pub(crate) fn truths<'py>(py: Python<'py>, truths: &[u8]) -> PyResult<Bound<'py,
     array(py, truths, "bool")
 }
 
+/// Checks that arrays can be made, before anything is queued or taken.
+pub(crate) fn need_numpy(py: Python<'_>) -> PyResult<()> {
+    from_buffer(py).map(drop)
+}
+
 /// An array of these bytes.
 fn array<'py>(py: Python<'py>, bytes: &[u8], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    from_buffer(py)?.call1((PyByteArray::new(py, bytes), dtype))
+}
+
+fn from_buffer<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
     static FROM_BUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    FROM_BUFFER.import(py, "numpy", "frombuffer")?.call1((PyByteArray::new(py, bytes), dtype))
+    FROM_BUFFER.import(py, "numpy", "frombuffer")
 }

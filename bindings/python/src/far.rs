@@ -19,23 +19,22 @@ impl Far {
         Self(Mutex::default())
     }
 
-    /// A probe leaves: its number.
+    /// Register a departing probe; returns its number.
     fn probe(&self, py: Python<'_>, now_ns: u64) -> u64 {
         self.lock(py).probe(Nanos(now_ns))
     }
 
-    /// A probe is back. Numbers that are not in flight are ignored.
+    /// Register a returned probe; unknown numbers are ignored.
     fn back(&self, py: Python<'_>, probe: u64, now_ns: u64) {
         self.lock(py).back(probe, Nanos(now_ns));
     }
 
-    /// How long a packet waits that arrives there now, and how long when the queue is full, in nanoseconds; None for what is
-    /// not known.
+    /// (delay of a packet arriving there now, delay when the queue is full) in ns; None if unknown.
     fn delay(&self, py: Python<'_>, now_ns: u64) -> Option<(u64, Option<u64>)> {
         self.lock(py).delay(Nanos(now_ns)).map(|seen| (seen.delay.0, seen.room.map(|room| room.0)))
     }
 
-    /// Probes take another path from now on: nothing is known.
+    /// Call when probes change path: discards what was learnt.
     fn forget(&self, py: Python<'_>) {
         self.lock(py).forget();
     }

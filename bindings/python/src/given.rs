@@ -1,13 +1,16 @@
 //! Options as passed from Python.
 
-use std::path::PathBuf;
+use std::{cell::RefCell, path::PathBuf};
 
 use dovetail_compare::{
     input::scenario_text,
     options::{CompareOptions, InputOptions},
     overridden,
 };
-use dovetail_sched::units::{parse_rate, parse_time};
+use dovetail_sched::{
+    nearest,
+    units::{parse_rate, parse_time},
+};
 use dovetail_sim::network::Contender;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
@@ -20,21 +23,28 @@ use crate::run::raised;
 
 /// Maximum nesting of a dict; no scenario is as deep.
 const DEEPEST: usize = 32;
+/// Maximum number of seeds, as for the command.
+const MAX_SEEDS: usize = 1000;
 
 /// Keyword arguments, taken one by one.
-pub(crate) struct Given<'py>(Bound<'py, PyDict>);
+pub(crate) struct Given<'py> {
+    options: Bound<'py, PyDict>,
+    /// The options that there are.
+    known: RefCell<Vec<String>>,
+}
 
 impl<'py> Given<'py> {
     /// A copy of these options.
     pub(crate) fn new(options: &Bound<'py, PyDict>) -> PyResult<Self> {
-        options.copy().map(Self)
+        Ok(Self { options: options.copy()?, known: RefCell::default() })
     }
 
     /// The value of a name, if it is not None.
     pub(crate) fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let value = self.0.get_item(name)?;
+        self.known.borrow_mut().push(name.to_owned());
+        let value = self.options.get_item(name)?;
         if value.is_some() {
-            self.0.del_item(name)?;
+            self.options.del_item(name)?;
         }
         Ok(value.filter(|value| !value.is_none()))
     }
@@ -79,10 +89,11 @@ impl<'py> Given<'py> {
 
     /// Refuses options that were not taken.
     pub(crate) fn end(self) -> PyResult<()> {
-        match self.0.keys().get_item(0) {
-            Ok(name) => Err(PyTypeError::new_err(format!("there is no option '{name}'"))),
-            Err(_) => Ok(()),
-        }
+        let Ok(name) = self.options.keys().get_item(0) else { return Ok(()) };
+        let (name, known) = (name.to_string(), self.known.into_inner());
+        let meant = nearest(&name, known.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+        Err(PyTypeError::new_err(format!("there is no option '{name}'{meant}, only {}", known.join(", "))))
     }
 
     /// The traffic to run, the same for everything that runs traffic. Returns the first capture in the options, and the others.
@@ -165,7 +176,7 @@ impl<'py> Given<'py> {
             input,
             further_traces,
             policies: self.policies()?,
-            seeds: self.value("seeds")?.unwrap_or_default(),
+            seeds: self.seeds()?,
             programs: self.value("programs")?,
             window: self.parsed("window", parse_time)?,
             ..CompareOptions::default()
@@ -175,6 +186,18 @@ impl<'py> Given<'py> {
         }
         options.output.jobs = self.positive("jobs")?;
         Ok(options)
+    }
+
+    /// The seeds to run with; none for the scenario's own.
+    pub(crate) fn seeds(&self) -> PyResult<Vec<u64>> {
+        let Some(seeds) = self.value::<Vec<u64>>("seeds")? else { return Ok(Vec::new()) };
+        if seeds.is_empty() || seeds.len() > MAX_SEEDS {
+            return Err(raised(format!("seeds: 1 to {MAX_SEEDS}, not {}", seeds.len())));
+        }
+        if let Some((_, twice)) = seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+            return Err(raised(format!("seeds: {twice} is given twice")));
+        }
+        Ok(seeds)
     }
 
     /// One or more policies.

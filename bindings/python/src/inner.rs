@@ -26,7 +26,7 @@ impl Inner {
     pub(crate) fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);
         if now < self.last {
-            return Err(raised(format!("time runs back, from {} to {now}", self.last)));
+            return Err(raised(format!("time goes backwards, from {} to {now}", self.last)));
         }
         self.last = now;
         Ok(now)

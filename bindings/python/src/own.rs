@@ -15,7 +15,11 @@ use dovetail_sched::{
     Dispatch, Evicted, Feedback, FlowId, Interest, Knobs, Limits, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError,
     Queued, Queues, Scheduler, Setup, Stage, Weight,
 };
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyTuple, PyType},
+};
 
 use crate::run::raised;
 
@@ -48,13 +52,17 @@ impl Object {
     /// # Errors
     /// If it lacks a required call, or names an unknown interest.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let name = match object.getattr("name") {
-            Ok(name) => name.extract()?,
-            Err(_) => object.get_type().name()?.to_string(),
+        if let Ok(class) = object.cast::<PyType>() {
+            let name = class.name()?;
+            return Err(PyTypeError::new_err(format!("policy {name}: give an object, {name}(), not its class")));
+        }
+        let name = match object.getattr_opt("name")? {
+            Some(name) => name.extract()?,
+            None => object.get_type().name()?.to_string(),
         };
         for call in ["enqueued", "dequeue", "evicted"] {
-            if !object.getattr(call).is_ok_and(|call| call.is_callable()) {
-                return Err(raised(format!("policy {name}: a policy has a method {call}")));
+            if !object.getattr_opt(call)?.is_some_and(|call| call.is_callable()) {
+                return Err(PyTypeError::new_err(format!("policy {name}: a policy object needs a method '{call}'")));
             }
         }
         let mut interest = Interest::NONE;
@@ -81,7 +89,8 @@ impl Object {
     pub(crate) fn build(&self, setup: &Setup, failed: &Raised, stop: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
         let object = Python::attach(|py| self.object.clone_ref(py));
         let &Self { interest, polls, weighs, forgets, .. } = self;
-        let calls = Calls { object, failed: failed.clone(), stop: stop.clone(), interest, polls, weighs, forgets };
+        let (failed, stop, idle_at) = (failed.clone(), stop.clone(), None);
+        let calls = Calls { object, failed, stop, interest, polls, weighs, forgets, idle_at };
         Box::new(Queued::new(calls, setup.resources, setup.limits))
     }
 }
@@ -95,6 +104,8 @@ struct Calls {
     polls: bool,
     weighs: bool,
     forgets: bool,
+    /// When dequeue last gave None, if nothing has happened since.
+    idle_at: Option<Nanos>,
 }
 
 impl fmt::Debug for Calls {
@@ -126,6 +137,7 @@ impl Policy for Calls {
     }
 
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
+        self.idle_at = None;
         let Some((bytes, demand)) = queues.tail(flow).map(|tail| (tail.bytes(), tail.demand())) else { return };
         self.ask(|object| {
             let times = PyTuple::new(object.py(), demand.times().iter().map(|time| time.0))?;
@@ -134,12 +146,22 @@ impl Policy for Calls {
     }
 
     fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch> {
-        let flow: u32 =
-            self.ask(|object| object.call_method1("dequeue", (now.0,))?.extract::<Option<u32>>()).flatten()?;
-        if flow >= Limits::UNLIMITED.flows || queues.is_empty(FlowId(flow)) {
-            return self.ask(|_| Err(raised(format!("dequeue: flow {flow} has no packet that waits"))));
+        self.idle_at = Some(now);
+        let flow = self.ask(|object| {
+            let flow = object.call_method1("dequeue", (now.0,))?;
+            let wrong =
+                |_| PyTypeError::new_err(format!("dequeue gave {flow}, which is neither a flow's number nor None"));
+            flow.extract::<Option<i64>>().map_err(wrong)
+        });
+        let number = flow.flatten()?;
+        let Some(flow) = u32::try_from(number).ok().filter(|&flow| flow < Limits::UNLIMITED.flows).map(FlowId) else {
+            return self.ask(|_| Err(raised(format!("dequeue gave {number}, which is no flow's number"))));
+        };
+        if queues.is_empty(flow) {
+            return self.ask(|_| Err(raised(format!("dequeue gave flow {number}, which has no packet queued"))));
         }
-        let packet = queues.pop(FlowId(flow));
+        self.idle_at = None;
+        let packet = queues.pop(flow);
         Some(Dispatch { ticket: packet.handle, packet })
     }
 
@@ -155,6 +177,7 @@ impl Policy for Calls {
             Stage::Dropped => "dropped",
             Stage::Aborted => "aborted",
         };
+        self.idle_at = None;
         let given = (event.flow.0, event.ticket, event.resource, stage, event.took.0, now.0);
         self.ask(|object| object.call_method1("feedback", given).map(drop));
     }
@@ -167,10 +190,21 @@ impl Policy for Calls {
         if !self.polls {
             return None;
         }
-        self.ask(|object| object.call_method0("poll_at")?.extract::<Option<u64>>()).flatten().map(Nanos)
+        self.ask(|object| {
+            let at = object.call_method0("poll_at")?.extract::<Option<u64>>()?.map(Nanos);
+            match self.idle_at {
+                Some(idle) if at.is_some_and(|at| at <= idle) => Err(raised(format!(
+                    "poll_at gave a time that is not after {} ns, when dequeue gave None: it would be asked for ever",
+                    idle.0
+                ))),
+                _ => Ok(at),
+            }
+        })
+        .flatten()
     }
 
     fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        self.idle_at = None;
         if self.weighs {
             let weight = queues.weight(flow);
             self.ask(|object| object.call_method1("set_weight", (flow.0, weight)).map(drop));

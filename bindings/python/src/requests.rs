@@ -17,8 +17,8 @@ use crate::{far::Far, run::raised};
 const MAX_IDS: u32 = 1 << 26;
 
 /// What to do next: release a request, or read more of its response.
-#[pyclass(frozen, get_all, eq, module = "dovetail")]
-#[derive(PartialEq)]
+#[pyclass(frozen, get_all, eq, hash, module = "dovetail")]
+#[derive(PartialEq, Hash)]
 pub(crate) struct Turn {
     /// The request.
     request: u32,
@@ -56,8 +56,8 @@ pub(crate) struct RequestScheduler {
 
 #[pymethods]
 impl RequestScheduler {
-    /// A scheduler under this policy, such as "grants" or "msf-rs:window=3", for a link of so many units a second; the other
-    /// parameters are in units, and are made for HTTP over TCP where they are not given. Ids are below `ids`.
+    /// A scheduler for this policy, such as "grants" or "msf-rs:window=3", and for a link of `rate` units a second. The other
+    /// parameters are in units and default to values for HTTP over TCP. All ids are below `ids`.
     #[new]
     #[pyo3(signature = (policy, rate, *, quantum = None, window = None, longest_window = None, overhead = None, ids = 1_048_576))]
     fn new(
@@ -101,11 +101,11 @@ impl RequestScheduler {
         self.lock(py).scheduler.first_window()
     }
 
-    /// Add a class, or change its weight. Classes and users are set before anything names them.
+    /// Add a class, or change its weight. Set classes and users before referring to them.
     fn set_class(&self, py: Python<'_>, class_: u32, weight: f64, now_ns: u64) -> PyResult<()> {
         let class = ClassId(self.id("class", class_)?);
         let weight =
-            Weight::new(weight).ok_or_else(|| raised(format!("a weight is from 1e-6 to 1e6, not {weight}")))?;
+            Weight::new(weight).ok_or_else(|| raised(format!("a weight is from 1e-6 to 1e6, not {weight:?}")))?;
         self.tell(py, now_ns, |scheduler, now| scheduler.set_class(class, weight, now))
     }
 
@@ -115,7 +115,7 @@ impl RequestScheduler {
         self.tell(py, now_ns, |scheduler, now| scheduler.set_user(user, class, now))
     }
 
-    /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
+    /// Release a user's id. Ignored while one of their requests is waiting or outstanding.
     fn forget_user(&self, py: Python<'_>, user: u32) -> PyResult<()> {
         let user = UserId(self.id("user", user)?);
         self.lock(py).scheduler.forget_user(user);
@@ -128,8 +128,7 @@ impl RequestScheduler {
         self.tell(py, now_ns, |scheduler, now| scheduler.set_rate(rate, now))
     }
 
-    /// Set the rate in units a second that a class may not exceed; None for none. What is in flight goes on with what it was
-    /// let have.
+    /// Limit a class to this rate in units a second; None removes the limit. What was already permitted is unaffected.
     #[pyo3(signature = (class_, rate, now_ns))]
     fn set_cap(&self, py: Python<'_>, class_: u32, rate: Option<f64>, now_ns: u64) -> PyResult<()> {
         let class = ClassId(self.id("class", class_)?);
@@ -140,8 +139,7 @@ impl RequestScheduler {
         Ok(())
     }
 
-    /// A request arrived, with its response's length where that is known. One of an unknown user, or with an id that is
-    /// taken, is ignored.
+    /// A request arrived, with its response's length if known. Ignored if the user is unknown or the id is in use.
     #[pyo3(signature = (request, user, now_ns, length = None))]
     fn enqueue(&self, py: Python<'_>, request: u32, user: u32, now_ns: u64, length: Option<u64>) -> PyResult<()> {
         let (id, user) = (RequestId(self.id("request", request)?), UserId(self.id("user", user)?));
@@ -153,54 +151,54 @@ impl RequestScheduler {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.length(request, units, now))
     }
 
-    /// So many more units of the response were read.
+    /// This many more units of the response were read.
     fn received(&self, py: Python<'_>, request: u32, units: u64, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.received(request, units, now))
     }
 
-    /// Units of the response are there that may not be read yet.
+    /// Data has arrived that may not be read yet.
     fn ready(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.ready(request, now))
     }
 
-    /// A round trip on the connection that the response comes on takes so long, as its transport measures it.
+    /// The round-trip time of the response's connection, as measured by its transport.
     fn round_trip(&self, py: Python<'_>, request: u32, takes_ns: u64, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.round_trip(request, Nanos(takes_ns), now))
     }
 
-    /// The connection that the response comes on offers its sender this window, because of earlier responses on it.
+    /// The receive window that the response's connection already offers, left over from earlier responses.
     fn offers(&self, py: Python<'_>, request: u32, window: u64, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.offers(request, window, now))
     }
 
-    /// The response is over, whole or broken off by its sender. The id is free.
+    /// The response ended, completely or cut short by its sender. Its id can be reused.
     fn ended(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.ended(request, now))
     }
 
-    /// The request is cancelled, waiting or outstanding. The id is free.
+    /// The request is cancelled, waiting or outstanding. Its id can be reused.
     fn cancel(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.cancel(request, now))
     }
 
-    /// Whether so much is sent up the link unpaced that probes may wait there.
+    /// Whether unpaced traffic fills the uplink, so that probes may queue there.
     fn uplink(&self, py: Python<'_>, is_busy: bool, now_ns: u64) -> PyResult<()> {
         self.tell(py, now_ns, |scheduler, now| scheduler.uplink(is_busy, now))
     }
 
-    /// Units came down the link that no request asked for, of this class or of an unknown one.
+    /// Units arrived that no request asked for, for this class or an unknown one.
     fn stray(&self, py: Python<'_>, class_: Option<u32>, units: u64, now_ns: u64) -> PyResult<()> {
         let class = class_.map(|class| self.id("class", class).map(ClassId)).transpose()?;
         self.tell(py, now_ns, |scheduler, now| scheduler.stray(class, units, now))
     }
 
-    /// What is known of the link's far queue, as `FarQueue.delay` has it: its delay now and when it is full; None if nothing.
+    /// The delay of the link's far queue, as `FarQueue.delay` returns it: now, and when it is full; None if unknown.
     fn far_queue(&self, py: Python<'_>, seen: Option<(u64, Option<u64>)>, now_ns: u64) -> PyResult<()> {
         let seen = seen.map(Far::seen);
         self.tell(py, now_ns, |scheduler, now| scheduler.far_queue(seen, now))
     }
 
-    /// What to do next. Ask after each event and at poll_at, until None.
+    /// The next action. Call after each event and at poll_at, until it returns None.
     fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Turn>> {
         let mut inner = self.lock(py);
         let now = inner.time(now_ns)?;
@@ -213,7 +211,7 @@ impl RequestScheduler {
         }))
     }
 
-    /// When to ask dequeue again, should nothing happen before.
+    /// When to call dequeue again if no event comes first.
     fn poll_at(&self, py: Python<'_>) -> Option<u64> {
         self.lock(py).scheduler.poll_at().map(|at| at.0)
     }
@@ -282,7 +280,7 @@ impl Inner {
     fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);
         if now < self.last {
-            return Err(raised(format!("time runs back, from {} to {now}", self.last)));
+            return Err(raised(format!("time goes backwards, from {} to {now}", self.last)));
         }
         self.last = now;
         Ok(now)
@@ -293,5 +291,5 @@ fn rate_of(rate: f64) -> PyResult<f64> {
     if RequestSetup::is_rate(rate) {
         return Ok(rate);
     }
-    Err(raised(format!("rate: a link carries from 0.001 to 10^15 units a second, not {rate}")))
+    Err(raised(format!("rate: a link carries from 0.001 to 10^15 units a second, not {rate:?}")))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Out {
     /// What it carries: the object that was given with it.
     #[pyo3(get)]
     handle: Py<PyAny>,
-    /// What to give back with feedback; None where it has not been dequeued.
+    /// Pass this back with feedback; None before the packet is dequeued.
     #[pyo3(get)]
     ticket: Option<u64>,
     demand: Demand,
@@ -61,6 +61,7 @@ impl Out {
 #[pyclass(frozen, module = "dovetail")]
 pub(crate) struct Scheduler {
     inner: Mutex<Inner>,
+    /// How many resources a packet crosses.
     #[pyo3(get)]
     resources: usize,
     flows: u32,
@@ -99,7 +100,7 @@ fn out(packet: &Packet, handle: Py<PyAny>, ticket: Option<u64>) -> Out {
 
 #[pymethods]
 impl Scheduler {
-    /// A scheduler under this policy, such as "drfq" or "atfq:batch=20", before so many resources.
+    /// A scheduler for this policy, such as "drfq" or "atfq:batch=20", over this many resources.
     #[new]
     #[pyo3(signature = (policy, resources = 1, *, limits: "Limits | None" = None, programs: "Sequence[Program] | None" = None))]
     fn new(
@@ -127,7 +128,7 @@ impl Scheduler {
         self.lock(py).policy.clone()
     }
 
-    /// Offer a packet: whether it was queued. Others may have been evicted for it, also where it was not: see evictions.
+    /// Offer a packet. Returns whether it was queued. Other packets may have been evicted either way: see evictions.
     #[pyo3(signature = (flow, bytes, demand_ns: "int | Sequence[int]", now_ns, handle: "object" = None))]
     fn enqueue(
         &self,
@@ -138,7 +139,7 @@ impl Scheduler {
         now_ns: u64,
         handle: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let demand = demand_of(demand_ns)?;
+        let demand = self.demand(demand_of(demand_ns)?)?;
         let mut inner = self.lock(py);
         let now = inner.time(now_ns)?;
         let handle = inner.handles.keep(handle);
@@ -151,7 +152,7 @@ impl Scheduler {
         Ok(queued)
     }
 
-    /// Why the last packet that was offered was not queued; None where it was.
+    /// Why the last offered packet was refused; None if it was queued.
     #[getter]
     fn refused(&self, py: Python<'_>) -> Option<&'static str> {
         self.lock(py).refused.map(|reason| match reason {
@@ -163,7 +164,7 @@ impl Scheduler {
         })
     }
 
-    /// The packets that lost their places since the last call.
+    /// Packets evicted since the last call.
     fn evictions(&self, py: Python<'_>) -> PyResult<Vec<Out>> {
         let mut inner = self.lock(py);
         let mut lost = Vec::new();
@@ -173,7 +174,7 @@ impl Scheduler {
         Ok(lost)
     }
 
-    /// The packet that goes next. None with packets waiting means "not now": ask again at poll_at, or after the next feedback
+    /// The next packet to send. None while packets are queued means "not now": ask again at poll_at, or after the next feedback
     /// or arrival.
     fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Out>> {
         let mut inner = self.lock(py);
@@ -184,7 +185,7 @@ impl Scheduler {
         }
     }
 
-    /// The packet that dequeue would give now; it stays.
+    /// The packet that dequeue would return now, left in the queue.
     fn peek(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Out>> {
         let mut inner = self.lock(py);
         let now = inner.time(now_ns)?;
@@ -193,13 +194,13 @@ impl Scheduler {
         Ok(Some(out(&packet, handle, None)))
     }
 
-    /// When to ask again, where the policy holds packets back.
+    /// When to call dequeue again, if the policy is holding packets back.
     fn poll_at(&self, py: Python<'_>) -> Option<u64> {
         self.lock(py).scheduler.poll_at().map(|at| at.0)
     }
 
-    /// Offer many packets at once: which of them were queued. Arrays of whole numbers; demand_ns has a row for each packet.
-    /// Without handles, a packet carries its place in the arrays.
+    /// Offer many packets at once; returns a boolean array of which were queued. Needs numpy. Arrays of whole numbers; demand_ns has
+    /// a row for each packet. Without handles, a packet's handle is its index.
     #[pyo3(signature = (flow: "object", bytes: "object", demand_ns: "object", now_ns: "object", handle: "object | None" = None) -> "Any")]
     fn enqueue_batch<'py>(
         &self,
@@ -210,13 +211,15 @@ impl Scheduler {
         now_ns: &Bound<'py, PyAny>,
         handle: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = batch::Arrivals::new(flow, bytes, demand_ns, now_ns, handle)?;
+        batch::need_numpy(py)?;
+        let given = batch::Arrivals::new(self.resources, (flow, bytes, demand_ns), now_ns, handle)?;
         let queued = py.detach(|| given.enqueue(&mut self.lock_detached()))?;
         batch::truths(py, &queued)
     }
 
-    /// Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. now_ns is one time for all, or
-    /// an array with a time for each; the first time at which there is none ends it.
+    /// Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. Needs numpy. now_ns is one time for
+    /// all, or an array with a time for each; stops at the first time for which there is no packet. The handle of a packet that
+    /// enqueue took without one is 2^64 - 1.
     #[pyo3(signature = (now_ns: "object", most = None) -> "tuple[Any, Any, Any, Any, Any]")]
     fn dequeue_batch<'py>(
         &self,
@@ -224,12 +227,13 @@ impl Scheduler {
         now_ns: &Bound<'py, PyAny>,
         most: Option<usize>,
     ) -> PyResult<Bound<'py, PyTuple>> {
+        batch::need_numpy(py)?;
         let times = batch::Times::new(now_ns)?;
         let taken = py.detach(|| batch::Taken::from(&mut self.lock_detached(), &times, most))?;
         taken.into_arrays(py)
     }
 
-    /// Tell what happened to a packet on a resource: "started", "finished", "dropped" or "aborted".
+    /// Report what happened to a packet on a resource: "started", "finished", "dropped" or "aborted".
     #[expect(clippy::too_many_arguments, reason = "a call of Python's")]
     fn feedback(
         &self,
@@ -261,7 +265,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Which feedback the policy wants: pairs of a stage and a resource. A policy that wants any wants to know of drops, too.
+    /// The feedback the policy needs, as (stage, resource) pairs. If there are any, report drops too.
     #[pyo3(signature = () -> "list[tuple[_Stage, int]]")]
     fn interest(&self, py: Python<'_>) -> Vec<(&'static str, usize)> {
         let interest = self.lock(py).scheduler.interest();
@@ -300,13 +304,13 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Drop what is known of a flow that has nothing queued or in flight: whether it was so.
+    /// Forget an idle flow (nothing queued or in flight). Returns whether it was forgotten.
     fn forget(&self, py: Python<'_>, flow: u32) -> PyResult<bool> {
         let flow = self.flow(flow)?;
         Ok(self.lock(py).scheduler.forget(flow))
     }
 
-    /// Packets and bytes that wait, of all flows or of one.
+    /// Packets and bytes queued, of all flows or of one.
     #[pyo3(signature = (flow = None))]
     fn backlog(&self, py: Python<'_>, flow: Option<u32>) -> PyResult<(u64, u64)> {
         let flow = flow.map(|flow| self.flow(flow)).transpose()?;
@@ -326,14 +330,14 @@ impl Scheduler {
         Ok(dict)
     }
 
-    /// Say which program a flow's packets run, by its place in the programs that were given.
+    /// Set which program a flow's packets run: an index into `programs`.
     fn set_program(&self, py: Python<'_>, flow: u32, program: u32) -> PyResult<()> {
         let flow = self.flow(flow)?;
         self.lock(py).learning()?.set_program(flow, ProgramId(program));
         Ok(())
     }
 
-    /// What programs cost, as far as it was learnt: ns per byte and ns per packet by name.
+    /// Learnt program costs by name: (ns per byte, ns per packet), or None if not learnt yet.
     #[pyo3(signature = () -> "dict[str, tuple[float, float] | None]")]
     fn learnt<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let learnt = self.lock(py).learning()?.learnt();
@@ -364,7 +368,7 @@ impl Scheduler {
         now_ns: u64,
         handle: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let demand = demand_of(demand_ns)?;
+        let demand = self.demand(demand_of(demand_ns)?)?;
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
         inner.stages()?;
@@ -378,7 +382,7 @@ impl Scheduler {
         Ok(queued)
     }
 
-    /// The packet that goes next on a later resource.
+    /// The next packet to send on a later resource.
     fn dequeue_before(&self, py: Python<'_>, resource: usize, now_ns: u64) -> PyResult<Option<Out>> {
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
@@ -389,25 +393,25 @@ impl Scheduler {
         }
     }
 
-    /// When to ask again before a later resource.
+    /// When to call dequeue_before again, if the policy is holding packets back.
     fn poll_at_before(&self, py: Python<'_>, resource: usize) -> PyResult<Option<u64>> {
         let resource = self.resource(resource, 1)?;
         Ok(self.lock(py).stages()?.poll_at_before(resource).map(|at| at.0))
     }
 
-    /// Packets and bytes that wait before a later resource.
+    /// Packets and bytes queued before a later resource.
     fn backlog_before(&self, py: Python<'_>, resource: usize) -> PyResult<(u64, u64)> {
         let resource = self.resource(resource, 1)?;
         let Backlog { packets, bytes } = self.lock(py).stages()?.backlog_before(resource);
         Ok((packets, bytes))
     }
 
-    /// How many packets wait.
+    /// How many packets are queued.
     fn __len__(&self, py: Python<'_>) -> usize {
         usize::try_from(self.lock(py).scheduler.backlog().packets).unwrap_or(usize::MAX)
     }
 
-    /// A scheduler without packets is one all the same.
+    /// Always true, even when empty.
     fn __bool__(&self) -> bool {
         true
     }
@@ -442,6 +446,15 @@ impl Scheduler {
             return Ok(FlowId(flow));
         }
         Err(raised(format!("flows are below {}, and {flow} is not", self.flows)))
+    }
+
+    /// Checks that a demand has a time on each resource.
+    #[inline]
+    fn demand(&self, demand: Demand) -> PyResult<Demand> {
+        match demand.times().len() {
+            many if many == self.resources => Ok(demand),
+            many => Err(raised(format!("demand_ns: a time on each of the {} resources, not {many}", self.resources))),
+        }
     }
 
     /// Checks that a resource is at least `least`.
@@ -490,7 +503,7 @@ fn whole(given: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 fn weight_of(weight: f64) -> PyResult<Weight> {
-    Weight::new(weight).ok_or_else(|| raised(format!("a weight is from 1e-6 to 1e6, not {weight}")))
+    Weight::new(weight).ok_or_else(|| raised(format!("a weight is from 1e-6 to 1e6, not {weight:?}")))
 }
 
 fn limits_of(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
@@ -515,7 +528,8 @@ fn limits_of(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
 /// Creates a program from its name, cost, processing and expansion.
 fn program_of(given: &Bound<'_, PyDict>) -> PyResult<Program> {
     let given = Given::new(given)?;
-    let name: String = given.value("name")?.ok_or_else(|| raised("programs: each has a name"))?;
+    let name: String =
+        given.value("name")?.ok_or_else(|| raised("programs: each needs a name, as in {'name': 'a'}"))?;
     let cost = given.parsed("cost", str::parse)?;
     let expansion: f64 = given.value("expansion")?.unwrap_or(1.0);
     if !(expansion > 0.0 && expansion.is_finite()) {

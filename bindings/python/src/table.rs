@@ -16,16 +16,17 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use dovetail_compare::{Column, Summary};
+use dovetail_sched::nearest;
 use dovetail_sim::records::{Columns, Outcome};
 use pyo3::{
     exceptions::PyKeyError,
     prelude::*,
-    types::{PyCapsule, PyDict, PyList},
+    types::{PyCapsule, PyDict, PyIterator, PyList},
 };
 
 use crate::run::raised;
 
-/// A table: whatever reads Arrow's PyCapsule interface reads it, as `polars.DataFrame(table)` does.
+/// A table, readable by anything that supports Arrow's PyCapsule interface, such as `polars.DataFrame(table)`.
 #[pyclass(frozen, module = "dovetail")]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -68,12 +69,27 @@ impl Table {
 
     /// The values of a column.
     fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
-        let at = self.schema.index_of(column).map_err(|_| PyKeyError::new_err(column.to_owned()))?;
+        let at = self.schema.index_of(column).map_err(|_| self.no_column(column))?;
         let values = PyList::empty(py);
         for batch in &self.batches {
             push(&values, batch.column(at))?;
         }
         Ok(values)
+    }
+
+    /// Whether there is a column of this name.
+    fn __contains__(&self, column: &Bound<'_, PyAny>) -> bool {
+        column.extract::<String>().is_ok_and(|column| self.schema.index_of(&column).is_ok())
+    }
+
+    /// The names of the columns, one after the other.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.columns())?.try_iter()
+    }
+
+    /// The names of the columns: `dict(table)` has each column as a list.
+    fn keys(&self) -> Vec<String> {
+        self.columns()
     }
 
     /// Every column as a list, by name.
@@ -92,6 +108,13 @@ impl Table {
 }
 
 impl Table {
+    fn no_column(&self, column: &str) -> PyErr {
+        let columns = self.columns();
+        let meant = nearest(column, columns.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+        PyKeyError::new_err(format!("there is no column '{}'{meant}", column.escape_debug()))
+    }
+
     /// All figures, one row for each run.
     pub(crate) fn of_summary(summary: &Summary) -> Result<Self, ArrowError> {
         let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());

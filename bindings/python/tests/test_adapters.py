@@ -133,3 +133,10 @@ def test_an_ns_py_server_runs_several_resources(policy: str) -> None:
     env.run(until=1)
     assert len(sent) == server.packets_sent > 1000
     assert server.packets_received == server.packets_sent + server.packets_dropped and server.total_packets() == 0
+
+
+def test_several_resources_need_a_demand() -> None:
+    from dovetail.adapters.simpy import Queue
+
+    with pytest.raises(ValueError, match="resources=2 needs demand"):
+        Queue(simpy.Environment(), "drr", flow=lambda item: item, size=lambda item: 1, resources=2)

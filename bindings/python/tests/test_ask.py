@@ -125,3 +125,11 @@ for _ in range(600):
     if not Path("/proc/self/task").exists():
         pytest.skip("threads are counted in /proc")
     assert said.stdout == "interrupted\nended\n", said.stderr
+
+
+def test_seeds_are_those_that_the_command_takes() -> None:
+    for seeds, why in (([], "1 to 1000"), ([1, 1], "1 is given twice"), (range(1001), "1 to 1000")):
+        with pytest.raises(ValueError, match=why):
+            dovetail.compare("middlebox", "fifo", seeds=seeds, overrides={"duration": "10ms"})
+    with pytest.raises(ValueError, match="one seed, or several seeds"):
+        dovetail.compare("middlebox", "fifo", seeds=[3], seed=2, overrides={"duration": "10ms"})

@@ -65,8 +65,32 @@ def test_what_it_raises_ends_the_run() -> None:
 
 
 def test_a_flow_without_packets_is_an_error() -> None:
-    with pytest.raises(ValueError, match="flow 4294967295 has no packet"):
+    with pytest.raises(ValueError, match="dequeue gave 4294967295, which is no flow's number"):
         dovetail.simulate("middlebox", [Astray()], overrides=BRIEF)
+    for gives, why in ((-1, "dequeue gave -1"), (63, "flow 63, which has no packet"), ("a", "dequeue gave a, which is neither")):
+        policy = Fifo()
+        policy.dequeue = lambda now_ns, gives=gives: gives  # type: ignore[method-assign, misc]
+        with pytest.raises((ValueError, TypeError), match=why):
+            dovetail.simulate("middlebox", [policy], overrides=BRIEF)
+
+
+def test_a_policy_that_is_to_be_asked_again_at_once_is_an_error() -> None:
+    class Idle(Fifo):
+        def dequeue(self, now_ns: int) -> int | None:
+            return None
+
+        def poll_at(self) -> int | None:
+            return 5
+
+    with pytest.raises(ValueError, match="poll_at gave a time that is not after"):
+        dovetail.simulate("middlebox", [Idle()], overrides=BRIEF)
+
+
+def test_a_class_and_an_object_without_the_calls_are_type_errors() -> None:
+    with pytest.raises(TypeError, match=r"policy Fifo: give an object, Fifo\(\), not its class"):
+        dovetail.simulate("middlebox", [Fifo])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="a policy object needs a method 'enqueued'"):
+        dovetail.simulate("middlebox", [3])  # type: ignore[list-item]
 
 
 def test_feedback_and_weights_are_told() -> None:

@@ -243,3 +243,15 @@ def test_a_chart_has_a_point_for_each_policy() -> None:
     assert chart["encoding"]["y"]["field"].startswith("utilisation\\.")
     with pytest.raises(ValueError, match="there is no column 'latency'"):
         result.plot("latency")
+
+
+def test_a_table_is_read_by_the_names_of_its_columns() -> None:
+    table = dovetail.simulate("middlebox", "fifo", overrides={"duration": "10ms"}).summary
+    assert "policy" in table and "latency.p99" not in table and 3 not in table
+    assert list(table) == table.columns == table.keys()
+    with pytest.raises(KeyError, match=r"no column 'latency_us.p9' \(did you mean 'latency_us.p9"):
+        table["latency_us.p9"]
+
+
+def test_the_package_names_what_it_has() -> None:
+    assert {"sweep", "load", "simulate"} <= set(dir(dovetail)) and {"sweep", "load"} <= set(dovetail.__all__)

@@ -42,6 +42,9 @@ pub(crate) fn refuse_what_one_run_has(
     if !seeds.is_empty() && input.workload.is_some() {
         return Err(Misuse::option(&["seeds"], "a table has nothing random").into());
     }
+    if !seeds.is_empty() && input.seed.is_some() {
+        return Err(Misuse::option(&["seed"], "give one seed, or several seeds").into());
+    }
     let traces: Vec<&PathBuf> = input.trace.iter().chain(further_traces).collect();
     let is_twice = |at: usize| traces[..at].iter().any(|before| are_one(before, traces[at]));
     if let Some(twice) = traces.iter().enumerate().find(|(at, _)| is_twice(*at)) {

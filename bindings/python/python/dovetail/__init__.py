@@ -11,6 +11,8 @@ Tables speak Arrow's PyCapsule interface, so ``polars.DataFrame(result.summary)`
 them without a copy.
 """
 
+from typing import TYPE_CHECKING
+
 from dovetail._ask import (
     Admissions,
     Answer,
@@ -31,6 +33,9 @@ from dovetail._native import VERSION as __version__
 from dovetail._native import FarQueue, Packet, RequestScheduler, Scheduler, Table, Turn
 from dovetail._policy import Policy
 from dovetail._simulate import Result, scenario, simulate
+
+if TYPE_CHECKING:
+    from dovetail.sweep import load, sweep
 
 __all__ = [
     "Admissions",
@@ -53,11 +58,13 @@ __all__ = [
     "admit",
     "compare",
     "explain",
+    "load",
     "policies",
     "reproduce",
     "scenario",
     "scenarios",
     "simulate",
+    "sweep",
     "tune",
 ]
 
@@ -70,3 +77,7 @@ def __getattr__(name: str) -> object:
 
     package = import_module("dovetail.sweep")
     return package if name == "sweep" else package.load
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What a question came to: the command's JSON document, and its rows as a table."""
+    """The answer to a question: the command's JSON document, and its rows as a table."""
 
     def __init__(self, document: Any, table: Table) -> None:
         self.document = document
@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def notes(self) -> list[str]:
-        """What to know of the figures."""
+        """Caveats about the figures."""
         return list(self.document.get("notes", [])) if isinstance(self.document, dict) else []
 
     def plot(self, x: str, y: str, colour: str | None = None) -> altair.Chart:
@@ -71,7 +71,7 @@ class Reproduction(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether every row that is to hold does; a deviation that is known and explained is none."""
+        """Whether every row holds that should; known, explained deviations do not count."""
         return all(row["holds"] or row.get("known") for row in self._rows())
 
     def _rows(self) -> Iterable[dict[str, Any]]:
@@ -119,7 +119,8 @@ def compare(
 ) -> Comparison:
     """Compare policies as ``dovetail compare`` does, over several seeds and captures if they are given.
 
-    ``report``, ``records``, ``pcap`` and ``summary`` are where the command would write them; without, nothing is written.
+    ``report`` and ``summary`` are files to write, ``records`` and ``pcap`` folders with a file for each policy, as with the command's
+    options; without them nothing is written.
     """
     asked = _traces(options(locals(), "progress"))
     with shown(progress) as told:

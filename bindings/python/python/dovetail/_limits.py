@@ -4,7 +4,7 @@ from typing import Literal, TypedDict
 
 
 class Limits(TypedDict, total=False):
-    """How much may wait; what is not there is without limit."""
+    """How much may be queued; absent keys mean no limit."""
 
     flow_packets: int
     """Packets of each flow."""
@@ -17,11 +17,11 @@ class Limits(TypedDict, total=False):
     flows: int
     """Flows are numbered below this."""
     drop: Literal["tail", "head", "longest"]
-    """Who loses a packet where one finds no room."""
+    """Which packet is dropped when a limit is reached."""
 
 
 class Program(TypedDict, total=False):
-    """What is known of a program's costs beforehand."""
+    """A program and, if known, its costs."""
 
     name: str
     cost: str

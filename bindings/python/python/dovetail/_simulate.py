@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """What runs of policies over the same traffic came to."""
+    """Results of running policies on the same traffic."""
 
     def __init__(self, summary: Table, records: Table | None, document: dict[str, Any], resources: list[str]) -> None:
         self.summary = summary
@@ -37,7 +37,7 @@ class Result:
 
     @property
     def notes(self) -> list[str]:
-        """What to know of the figures."""
+        """Caveats about the figures."""
         return list(self.document["notes"])
 
     def plot(self, x: str = "latency_us.p99", y: str | None = None) -> altair.Chart:
@@ -82,16 +82,15 @@ def simulate(
 
     ``scenario`` is a path, the name of a built-in scenario or network, a text of TOML or a dict; None is the built-in "middlebox",
     or no scenario where there is a ``trace`` or ``workload``. ``overrides`` changes its values, by dotted keys such as
-    ``"link.rate"`` or ``"flow.web.size"``; None takes a key away. Files that a text or dict names are in ``folder``. With a
+    ``"link.rate"`` or ``"flow.web.size"``; None removes a key. Files that a text or dict names are looked up in ``folder``. With a
     ``trace`` the scenario's resources and classes are used for the capture. The other options are those of
     ``dovetail compare``. With ``records`` every packet is kept in memory.
 
-    A policy is a string such as ``"atfq:batch=20"``, or an object of one's own: see ``Policy``.
+    A policy is a string such as ``"atfq:batch=20"``, or your own object: see ``Policy``.
 
-    ``progress``: True shows a bar (it needs tqdm), a callable is told what is done, what is counted, how many are done, and how
-    many there will be.
+    ``progress``: True shows a bar (it needs tqdm); a callable is called as ``f(activity, unit, done, total)``.
 
-    What is wrong raises ValueError with the same text as the command. Ctrl-C stops the run.
+    Errors raise ValueError with the same text as the command's. Ctrl-C stops the run.
     """
     asked = options(locals(), "policies", "records", "progress")
     listed = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
@@ -108,5 +107,5 @@ def scenario(
     *,
     folder: StrPath | None = None,
 ) -> str:
-    """A scenario with its overrides as TOML: the same text for equal scenarios, whatever their comments and order."""
+    """A scenario with its overrides as TOML in canonical form: equal scenarios give equal text, whatever their comments and order."""
     return _native.scenario(options(locals()))

@@ -51,6 +51,8 @@ class Server:
         self.packets_received = 0
         self.packets_dropped = 0
         self.packets_sent = 0
+        if demand is None and resources != 1:
+            raise ValueError(f"resources={resources} needs demand, the seconds that a packet takes on each")
         self.scheduler = Scheduler(policy, resources, limits=limits)
         """Whose figures, weights and knobs are at hand."""
         self._demand = demand

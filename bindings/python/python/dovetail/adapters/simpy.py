@@ -74,6 +74,8 @@ class Queue(base.BaseResource[Any, Any]):
     ) -> None:
         if not rate > 0:
             raise ValueError(f"rate: more than 0 bit/s, not {rate}")
+        if demand is None and resources != 1:
+            raise ValueError(f"resources={resources} needs demand, the seconds that a packet takes on each")
         self.scheduler = Scheduler(policy, resources, limits=limits)
         """Whose figures, weights and knobs are at hand."""
         self._flow, self._size, self._demand = flow, size, demand
