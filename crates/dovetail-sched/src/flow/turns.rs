@@ -78,15 +78,6 @@ impl Turns {
         self.front = self.front.wrapping_add(usize::from(ends));
     }
 
-    /// Removes a flow, wherever it is. O(flows), for drops only.
-    pub fn remove(&mut self, flow: FlowId) {
-        let rest: Vec<FlowId> = self.iter().filter(|&other| other != flow).collect();
-        self.len = 0;
-        for flow in rest {
-            self.push_back(flow);
-        }
-    }
-
     #[inline]
     fn place(&self, position: usize) -> usize {
         position & (self.ring.len().wrapping_sub(1))
@@ -109,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..5, 0u32..40), 1..400)) {
+        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..4, 0u32..40), 1..400)) {
             let mut turns = Turns::new();
             let mut model: VecDeque<FlowId> = VecDeque::new();
             for (step, flow) in steps {
@@ -122,15 +113,12 @@ mod tests {
                         turns.pop_front();
                         model.pop_front();
                     }
-                    3 if !model.is_empty() => {
+                    _ if !model.is_empty() => {
                         let ends = flow % 2 == 0;
                         turns.rotate_if(ends);
                         model.rotate_left(usize::from(ends));
                     }
-                    _ => {
-                        turns.remove(FlowId(flow));
-                        model.retain(|&other| other != FlowId(flow));
-                    }
+                    _ => {}
                 }
                 prop_assert!(turns.iter().eq(model.iter().copied()));
                 prop_assert_eq!((turns.len(), turns.is_empty()), (model.len(), model.is_empty()));

@@ -9,8 +9,14 @@
 //! ```
 //!
 //! Over any interval in which `i` and `j` stay backlogged, `|sent_i/w_i - sent_j/w_j| <= Q + L/w_i + L/w_j`, `L` being the
-//! largest packet (their theorem 2, with the quantum stated for weight 1). O(1) per packet if no packet exceeds its flow's
-//! quantum; otherwise, rounds in which no flow could send are skipped by arithmetic, with the same result.
+//! largest packet (their theorem 2, with the quantum stated for weight 1).
+//!
+//! O(1) per packet if no packet exceeds its flow's quantum `Q·w_i`. Otherwise a packet may take several of its flow's turns, up
+//! to `L / (Q·w)` for the smallest weight `w`, and the turns in between that send nothing cost time too: O(n) per packet for `n`
+//! backlogged flows at worst. Rounds in which no flow at all could send are skipped by arithmetic, with the same result.
+//!
+//! A flow that loses its last packet to a drop also loses its deficit, but not its place: it leaves in its turn if it is still
+//! empty then, so that no drop searches the ring, and a flow whose packets keep being replaced is not sent to the back each time.
 //!
 //! # Worked example
 //!
@@ -77,8 +83,12 @@ pub struct Drr {
     in_turn: bool,
     // Turns since a packet was sent; a whole round of them triggers skipping.
     fruitless: usize,
+    // `EMPTY_IN_RING` for a flow without packets that has kept its place.
     deficit_bytes: FlowMap<f64>,
 }
+
+/// In the place of a deficit, which is never negative.
+const EMPTY_IN_RING: f64 = -1.0;
 
 impl Drr {
     /// A flow of weight 1 earns `quantum_bytes` a turn.
@@ -107,6 +117,7 @@ impl Drr {
 
     /// Gives every flow what it would earn in the rounds before the first one in which a flow can send.
     fn skip_rounds(&mut self, queues: &Queues) {
+        // All of them have packets: a whole round has just passed, in which empty ones left.
         let mut rounds = f64::INFINITY;
         for flow in self.active.iter() {
             let missing = queues.head(flow).map_or(0.0, |head| f64::from(head.bytes())) - *self.deficit_bytes.at(flow);
@@ -125,8 +136,12 @@ impl Policy for Drr {
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
         if queues.len(flow) == 1 {
-            *self.deficit_bytes.at(flow) = 0.0;
-            self.active.push_back(flow);
+            let deficit = self.deficit_bytes.at(flow);
+            let has_place = *deficit < 0.0;
+            *deficit = 0.0;
+            if !has_place {
+                self.active.push_back(flow);
+            }
         }
     }
 
@@ -138,10 +153,15 @@ impl Policy for Drr {
                 self.prefetch(queues);
             }
             let deficit = self.deficit_bytes.at(flow);
+            let Some(head) = queues.head(flow) else {
+                // Its last packet was dropped.
+                *deficit = 0.0;
+                self.active.pop_front();
+                continue;
+            };
             // A multiplication instead of a branch: whether the last turn ended is unpredictable.
             *deficit += self.quantum_bytes * queues.weight(flow) * f64::from(u8::from(!self.in_turn));
             self.in_turn = true;
-            let head = queues.head(flow)?;
             let (bytes, next) = (f64::from(head.bytes()), head.next().map(|next| f64::from(next.bytes())));
             if bytes > *deficit {
                 self.active.rotate_if(true);
@@ -177,12 +197,14 @@ impl Policy for Drr {
         if !queues.is_empty(flow) {
             return;
         }
-        *self.deficit_bytes.at(flow) = 0.0;
-        if self.active.get(0) == Some(flow) {
+        let deficit = self.deficit_bytes.at(flow);
+        if self.in_turn && self.active.get(0) == Some(flow) {
+            // Its turn is over.
+            *deficit = 0.0;
             self.active.pop_front();
             self.in_turn = false;
         } else {
-            self.active.remove(flow);
+            *deficit = EMPTY_IN_RING;
         }
     }
 
@@ -192,7 +214,6 @@ impl Policy for Drr {
         Ok(())
     }
 
-    fn forget(&mut self, flow: FlowId) {
-        self.deficit_bytes.reset(flow);
-    }
+    /// Nothing: an empty flow has no deficit, and whoever has the id next takes the place that it may still have in the ring.
+    fn forget(&mut self, _flow: FlowId) {}
 }

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::single::build;
-use dovetail_sched::{Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet};
+use crate::{memory::allocations, single::build};
+use dovetail_sched::{Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet, Scheduler};
 use proptest::prelude::*;
 
 proptest! {
@@ -75,4 +75,64 @@ fn a_packet_longer_than_the_buffer_is_refused_and_evicts_nobody() {
             assert_eq!(scheduler.backlog().packets, 5, "{}", entry.name);
         }
     }
+}
+
+/// A buffer full of flows with one packet each, which keep losing it: a drop allocates nothing, and no flow is in the policy's
+/// order twice.
+#[test]
+fn a_flow_that_loses_its_only_packet_costs_no_memory() {
+    const FLOWS: u32 = 500;
+    for policy in ["drr", "drr-sff", "mr3", "gmr3", "sfq", "drfq", "las"] {
+        for on_full in [DropPolicy::Head, DropPolicy::Longest] {
+            let limits = Limits { packets: Some(FLOWS), on_full, ..Limits::UNLIMITED };
+            let mut scheduler = build(policy, 2, limits, &[]);
+            let demand = Demand::of_two(Nanos(10), Nanos(10));
+            let mut put = |flow: u32, bytes| {
+                let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos::ZERO, handle: 0, demand };
+                let _ = scheduler.enqueue(&packet, Nanos::ZERO);
+                while scheduler.poll_evicted().is_some() {}
+            };
+            // With `Longest` the flows with even ids lose to those with odd ids, and the other way round.
+            let mut round = |bytes: u32| {
+                for flow in
+                    (0..2 * FLOWS).filter(|flow| on_full == DropPolicy::Head || (flow + bytes).is_multiple_of(2))
+                {
+                    put(flow, 2000 - bytes);
+                }
+            };
+            for bytes in 0..8 {
+                round(bytes);
+            }
+            let before = allocations();
+            for bytes in 8..16 {
+                round(bytes);
+            }
+            assert_eq!(allocations() - before, 0, "{policy} allocates, {on_full}");
+        }
+    }
+}
+
+/// A flow whose only packet is replaced by a newer one again and again, as `Head` does, keeps its turn, without credit.
+#[test]
+fn drr_serves_a_flow_whose_packets_keep_being_replaced() {
+    let limits = Limits { flow_packets: Some(1), on_full: DropPolicy::Head, ..Limits::UNLIMITED };
+    let mut drr = build("drr:quantum=1000", 1, limits, &[]);
+    let put = |drr: &mut dyn Scheduler, flow| {
+        let demand = Demand::new(&[Nanos(1)]).expect("one resource");
+        let packet = Packet { flow: FlowId(flow), bytes: 1000, arrival: Nanos::ZERO, handle: 0, demand };
+        let _ = drr.enqueue(&packet, Nanos::ZERO);
+        while drr.poll_evicted().is_some() {}
+    };
+    for flow in 0..4 {
+        put(&mut *drr, flow);
+    }
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        put(&mut *drr, 3);
+        let sent = drr.dequeue(Nanos::ZERO).expect("a packet is queued").packet.flow;
+        order.push(sent.0);
+        put(&mut *drr, sent.0);
+    }
+    assert_eq!(order, [0, 1, 2, 3, 0, 1, 2, 3]);
+    assert_eq!(std::iter::from_fn(|| drr.dequeue(Nanos::ZERO)).count(), 4, "a flow is in the ring twice");
 }

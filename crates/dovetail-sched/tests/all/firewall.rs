@@ -3,45 +3,12 @@
 //! Whatever the policy and the source of costs: no packet waits for one that died, no state remains, shares of what is released
 //! are the same as when all survive, and only survivors' times are learnt.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    collections::VecDeque,
-};
+use std::collections::VecDeque;
 
+use crate::memory::live_bytes;
 use dovetail_sched::{
     Demand, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage, registry::REGISTRY,
 };
-
-/// Counts the bytes that this thread has allocated and not freed.
-struct Counting;
-
-thread_local! {
-    static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
-}
-
-fn count(bytes: i64) {
-    // A thread that ends frees after its counter is gone.
-    let _ = LIVE_BYTES.try_with(|live| live.set(live.get() + bytes));
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts has no other way")]
-// SAFETY: every call is forwarded unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as i64);
-        // SAFETY: as above.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-(layout.size() as i64));
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const FLOWS: u32 = 2;
 /// Packets queued of every flow, so that it is always backlogged.
@@ -193,9 +160,9 @@ fn nothing_stays_behind_of_packets_that_died() {
     for policy in policies() {
         let mut all = Box2::new(&policy, true);
         all.run(5_000);
-        let before = LIVE_BYTES.get();
+        let before = live_bytes();
         all.run(50_000);
-        let grown = LIVE_BYTES.get() - before;
+        let grown = live_bytes() - before;
         assert!(grown <= 1_024, "{policy}: {grown} bytes more after 50,000 packets");
     }
 }

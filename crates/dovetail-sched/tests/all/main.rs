@@ -12,6 +12,8 @@ mod heads;
 mod link;
 #[path = "support/lp.rs"]
 mod lp;
+#[path = "support/memory.rs"]
+mod memory;
 mod released;
 #[path = "support/single.rs"]
 mod single;
