@@ -9,7 +9,7 @@ use crate::{FlowId, Nanos, flow::FlowMap, prefetch::prefetch};
 pub(super) struct Accounts {
     resources: usize,
     owed: Vec<i64>,
-    // How often each flow id was forgotten; tells apart flows that had the same id.
+    // How often each flow id with an account was forgotten; tells apart flows that had the same id.
     forgotten: FlowMap<u32>,
 }
 
@@ -28,6 +28,7 @@ impl Accounts {
         let at = flow.index() * self.resources + resource;
         if at >= self.owed.len() {
             self.owed.resize((flow.index() + 1) * self.resources, 0);
+            self.forgotten.at(flow);
         }
         &mut self.owed[at]
     }
@@ -69,7 +70,8 @@ impl Accounts {
     }
 
     pub(super) fn forget(&mut self, flow: FlowId) {
-        let forgotten = self.forgotten.at(flow);
+        // A flow without an account has nothing to tell apart.
+        let Some(forgotten) = self.forgotten.peek_mut(flow) else { return };
         *forgotten = forgotten.wrapping_add(1);
         let first = flow.index() * self.resources;
         if let Some(owed) = self.owed.get_mut(first..first + self.resources) {

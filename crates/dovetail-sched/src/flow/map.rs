@@ -41,6 +41,12 @@ impl<T: Default + Clone> FlowMap<T> {
         self.items.get(flow.index())
     }
 
+    /// Same as [`peek`](Self::peek), mutable.
+    #[inline]
+    pub fn peek_mut(&mut self, flow: FlowId) -> Option<&mut T> {
+        self.items.get_mut(flow.index())
+    }
+
     /// Resets the flow's state to the default.
     pub fn reset(&mut self, flow: FlowId) {
         if let Some(item) = self.items.get_mut(flow.index()) {

@@ -487,8 +487,7 @@ impl Policy for Gmr3 {
 
     fn forget(&mut self, flow: FlowId) {
         // The flow stays in its ring for now.
-        if self.flows.peek(flow).is_some() {
-            let state = self.flows.at(flow);
+        if let Some(state) = self.flows.peek_mut(flow) {
             state.balance = 0.0;
             let known = core::mem::take(&mut state.known);
             self.unknow(known);

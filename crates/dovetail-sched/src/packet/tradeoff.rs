@@ -390,7 +390,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
 
     fn forget(&mut self, flow: FlowId) {
         self.fluid.forget(flow);
-        let state = self.tracker.flows.at(flow);
+        let Some(state) = self.tracker.flows.peek_mut(flow) else { return };
         self.tracker.served = self.tracker.served - state.served;
         *state = Flow { places: state.places, ..Flow::default() };
     }

@@ -37,6 +37,7 @@ mod extremes;
 mod fairness;
 mod feasible;
 mod firewall;
+mod forgetting;
 mod gmr3;
 mod gps;
 mod grants;
