@@ -18,8 +18,9 @@
 //! backlogged while it has packets queued, not while one is in service; an arrival that finds nothing queued resets `V` and all
 //! `F` to 0. The pseudo-code's "equation (7)" and "(8)" are 11 and 12.
 //!
-//! What the paper leaves open: packets behind an evicted one move up by its charge; a new weight applies to packets that arrive
-//! from then on.
+//! What the paper leaves open: packets behind an evicted one move up by its charge. A new weight applies to the flow's queued
+//! packets too: they are stamped again, from a start that preserves the work that the flow is ahead of the largest stamp served.
+//! O(packets of the flow), as under [`wfq`](super::wfq).
 //!
 //! # What to expect
 //!
@@ -65,9 +66,10 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::tags::{Lane, prefetch_next};
+use super::tags::{Lane, larger, prefetch_next, rescaled};
 use crate::{
-    Dispatch, Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Demand, Dispatch, Evicted, FlowHeap, FlowId, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Weight,
     cost::LEARNS,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Waiting},
@@ -132,6 +134,8 @@ struct Clock {
     pace: Pace,
     virtual_time: f64,
     updated: Nanos,
+    // The largest stamp served.
+    served: f64,
     backlogged: WeightSum,
     // Counts resets; each also resets every flow's tags.
     epoch: u64,
@@ -146,12 +150,18 @@ struct Flow {
     lane: Lane,
 }
 
+/// The sum of eq. 12, in nanoseconds over weights.
+#[inline]
+fn charge(demand: &Demand, weights: &[f64]) -> f64 {
+    demand.times().iter().zip(weights).map(|(time, weight)| time.as_f64() / *weight).sum()
+}
+
 impl Cbcs {
     /// For packets with this many resources.
     #[must_use]
     pub fn new(resources: usize, pace: Pace) -> Self {
         let (virtual_time, updated, backlogged) = (0.0, Nanos::ZERO, WeightSum::default());
-        let clock = Clock { pace, virtual_time, updated, backlogged, epoch: 0 };
+        let clock = Clock { pace, virtual_time, updated, served: 0.0, backlogged, epoch: 0 };
         Self { resources, clock, heads: FlowHeap::new(), flows: FlowMap::new(), weights: Vec::new() }
     }
 
@@ -176,11 +186,10 @@ impl Cbcs {
         &mut self.weights[first..first + self.resources]
     }
 
-    /// The amount by which the packet raises its flow's tag, in nanoseconds over weights: the sum of eq. 12.
+    /// The amount by which the packet raises its flow's tag.
     #[inline]
     fn charge(&mut self, queues: &Queues, flow: FlowId, packet: Waiting<'_>) -> f64 {
-        let weights = self.weights(queues, flow);
-        packet.demand().times().iter().zip(weights).map(|(time, weight)| time.as_f64() / *weight).sum()
+        charge(&packet.demand(), self.weights(queues, flow))
     }
 
     fn joins(&mut self, queues: &Queues, flow: FlowId) {
@@ -198,15 +207,52 @@ impl Cbcs {
         }
     }
 
-    fn weigh(&mut self, queues: &Queues, flow: FlowId, weight: impl Fn(usize) -> f64) {
+    fn weigh(&mut self, queues: &mut Queues, flow: FlowId, weight: impl Fn(usize) -> f64) {
         let backlogged = !queues.is_empty(flow);
+        let (mut old, mut new) = ([1.0; MAX_RESOURCES], [1.0; MAX_RESOURCES]);
         for at in 0..self.resources {
-            let new = weight(at);
-            let old = core::mem::replace(&mut self.weights(queues, flow)[at], new);
+            new[at] = weight(at);
+            old[at] = core::mem::replace(&mut self.weights(queues, flow)[at], new[at]);
             if backlogged {
-                self.clock.backlogged.remove(old);
-                self.clock.backlogged.add(new);
+                self.clock.backlogged.remove(old[at]);
+                self.clock.backlogged.add(new[at]);
             }
+        }
+        if old != new {
+            self.stamp_again(queues, flow, &old[..self.resources], &new[..self.resources]);
+        }
+    }
+
+    /// Stamps the flow's packets as if it had always had the weights `new`, but for what it is ahead or behind in work.
+    fn stamp_again(&mut self, queues: &mut Queues, flow: FlowId, old: &[f64], new: &[f64]) {
+        let served = self.clock.served;
+        let per_work = |weights: &[f64]| weights.iter().map(|weight| 1.0 / weight).sum::<f64>();
+        let ratio = per_work(new) / per_work(old);
+        let state = self.flow(flow);
+        let Some(head) = queues.head(flow) else {
+            if state.finish > served {
+                state.finish = rescaled(state.finish, served, ratio);
+            }
+            return;
+        };
+        // A flow that is behind does not fall back further because it is lighter now.
+        let moved = |tag: f64| if tag > served || ratio < 1.0 { rescaled(tag, served, ratio) } else { tag };
+        let lane = state.lane;
+        let mut old_finish = larger(lane.stamp(head) - charge(&head.demand(), old), lane.sent);
+        let mut finish = moved(old_finish);
+        queues.retag_by_demand(flow, |demand, tag| {
+            let old_stamp = lane.after_sent(f64::from_bits(tag) - lane.moved_up);
+            // A packet that arrived after virtual time had passed its predecessor's finish starts as much later.
+            let idle = larger(old_stamp - charge(demand, old) - old_finish, 0.0);
+            old_finish = old_stamp;
+            finish += idle + charge(demand, new);
+            finish.to_bits()
+        });
+        state.finish = finish;
+        state.lane = Lane { sent: moved(lane.sent), moved_up: 0.0 };
+        let lane = state.lane;
+        if let Some(head) = queues.head(flow) {
+            self.heads.set(flow, lane.stamp(head));
         }
     }
 }
@@ -222,6 +268,7 @@ impl Clock {
 
     #[inline]
     fn served(&mut self, stamp: f64) {
+        self.served = larger(stamp, self.served);
         if self.pace == Pace::Service {
             self.virtual_time = stamp;
         }
@@ -230,6 +277,7 @@ impl Clock {
     fn restart(&mut self, now: Nanos) {
         self.epoch += 1;
         self.virtual_time = 0.0;
+        self.served = 0.0;
         self.updated = now;
         self.backlogged.clear();
     }

@@ -29,6 +29,10 @@
 //! A busy period ends when nothing is queued and nothing is in service; in the next one all tags start at 0, so that no flow is
 //! charged for what it used while no other flow wanted it.
 //!
+//! A new weight preserves work, and applies at once: the tags of a backlogged flow move towards the largest start tag released,
+//! or away from it, so that `(M_i - v)·w_i` and the differences between its tags times `w_i` stay what they were. An idle flow
+//! keeps the work that it is ahead of `V` on each resource.
+//!
 //! # Bounds
 //!
 //! Let `M_i` be the largest tag of a backlogged flow, `s_i` its largest demand, `T_ij` the time on `j` of its packets released
@@ -82,11 +86,11 @@ use alloc::{boxed::Box, vec::Vec};
 use super::{
     InService,
     new_flows::{NEW_FLOWS, NewFlows, are_shared},
-    tags::{larger, prefetch_next},
+    tags::{larger, prefetch_next, rescaled},
 };
 use crate::{
     Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
-    Queues, Stage,
+    Queues, Stage, Weight,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::FlowMap,
     prefetch::prefetch,
@@ -334,6 +338,35 @@ impl Policy for Drfq {
         if event.settles(Stage::Finished, self.resources - 1) {
             self.in_service.finish(event.ticket);
         }
+    }
+
+    fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, old: Weight) {
+        let waits_in_line = self.shared.as_ref().is_some_and(|shared| shared.line.has(flow));
+        if waits_in_line || self.period_of.peek(flow) != Some(&self.period) {
+            return;
+        }
+        let start = flow.index() * self.kinds;
+        let Some(tags) = self.tags.get_mut(start..start + self.kinds) else { return };
+        let ratio = old.as_f64() / queues.weight(flow);
+        if queues.is_empty(flow) {
+            for (tag, &virtual_time) in tags.iter_mut().zip(&self.virtual_time) {
+                // What is below V will be raised to it anyway.
+                if *tag > virtual_time {
+                    *tag = rescaled(*tag, virtual_time, ratio);
+                }
+            }
+            return;
+        }
+        let released = self.virtual_time.iter().copied().fold(0.0, larger);
+        let mut largest = released;
+        for tag in &mut *tags {
+            *tag = rescaled(*tag, released, ratio);
+            largest = larger(*tag, largest);
+        }
+        for tag in tags {
+            *tag = larger(*tag, largest - self.dovetail_ns);
+        }
+        self.order.set(flow, largest);
     }
 
     fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {

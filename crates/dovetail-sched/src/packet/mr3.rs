@@ -23,7 +23,7 @@
 //!
 //! # Bounds
 //!
-//! Let `l_i` be the flow's largest dominant time over its weight and `l` the largest `l_i`. The cumulative normalised service
+//! For constant weights, let `l_i` be the flow's largest dominant time over its weight and `l` the largest `l_i`. The cumulative normalised service
 //! of flow `i` after its turn `r` is `P(r) + E_i(r)`, `P` being the sum of the rounds' maxima, the same for all; and
 //! `0 <= E_i <= l_i`. Of two flows that stay backlogged the first in the ring is ahead by `-l_k` to `l + l_i`, so over every
 //! interval the service *released* differs by at most
@@ -36,6 +36,14 @@
 //! flows that keep their dominant resource: the processed service of `i` during or after its turn `r` lies between
 //! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
 //! derivation and not the paper's theorem.
+//!
+//! # New weights
+//!
+//! A light flow's overshoot makes a round long, and it must not stay so once the flow is heavy. Let a flow's *level* be what it
+//! has received, relative to where the round takes everyone: `E_i(r)` after its turn, `E_i(r-1) - max_k E_k(r-1)` before, `-B`
+//! during. A new weight preserves the work that the flow is ahead of the one in front, or behind it. If it is heavier, the round
+//! then ends as soon as it has brought everyone to the highest level among that flow and those still to have their turn. Those
+//! that have had it remain as far ahead as they were, and the next round makes up for it. O(n) for n backlogged flows.
 //!
 //! O(1) per packet. A newly backlogged flow waits up to a round, which grows with the number of flows and with `1/w` of
 //! the lightest: see [`gmr3`](super::gmr3) where weights are uneven.
@@ -72,8 +80,9 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
+use super::tags::rescaled;
 use crate::{
-    Dispatch, Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage,
+    Dispatch, Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
     entry::{Entry, Knobs, NO_CAUTION},
     flow::{FlowMap, per_weight},
 };
@@ -91,7 +100,7 @@ pub const ENTRY: Entry = Entry {
 
 #[derive(Debug, Clone, Default)]
 struct State {
-    // E_i of the flow's last turn, in nanoseconds at weight 1.
+    // E_i of the flow's last turn, in nanoseconds at weight 1; negative if a new weight has left it something to make up for.
     overshoot: f64,
     // Released packets that have not started on the last resource.
     ahead: u32,
@@ -173,6 +182,32 @@ impl Mr3 {
             self.largest = 0.0;
         }
     }
+
+    /// The levels of the flows whose turn in this round has not begun, and of the flow in front.
+    fn levels_before_turns(&self) -> impl Iterator<Item = f64> + '_ {
+        let in_turn = usize::from(self.in_turn);
+        let waiting = self.ring.iter().take(self.left).skip(in_turn);
+        let of = |flow: &FlowId| self.flows.peek(*flow).map_or(0.0, |state| state.overshoot - self.allowed);
+        self.in_turn.then_some(-self.balance).into_iter().chain(waiting.map(of))
+    }
+
+    /// Lowers the level to which this round takes everyone, by as much as nobody who is still to have a turn has reached it by,
+    /// but not below `level`.
+    fn shorten_round(&mut self, level: f64) {
+        let goal = self.levels_before_turns().fold(level, f64::max);
+        if goal >= 0.0 {
+            return;
+        }
+        self.balance += goal;
+        self.allowed += goal;
+        for &flow in self.ring.iter().skip(self.left) {
+            let overshoot = &mut self.flows.at(flow).overshoot;
+            // Nobody overshoots by exactly nothing: this one has joined, and begins where the round ends.
+            if *overshoot != 0.0 {
+                *overshoot -= goal;
+            }
+        }
+    }
 }
 
 impl Policy for Mr3 {
@@ -227,11 +262,40 @@ impl Policy for Mr3 {
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
         if self.resources > 1
             && event.settles(Stage::Started, self.resources - 1)
-            && self.flows.peek(event.flow).is_some()
+            && let Some(state) = self.flows.peek_mut(event.flow)
         {
-            let state = self.flows.at(event.flow);
             state.ahead = state.ahead.saturating_sub(1);
         }
+    }
+
+    fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, old: Weight) {
+        let ratio = old.as_f64() / queues.weight(flow);
+        let Some(state) = self.flows.peek(flow).filter(|state| state.listed) else { return };
+        if self.left > 0 && self.ring.front() == Some(&flow) {
+            // It may still send as much as before, and if it is lighter, no more for that.
+            let kept = ratio.min(1.0);
+            if self.in_turn {
+                self.balance *= kept;
+            } else {
+                self.flows.at(flow).overshoot = self.allowed - (self.allowed - state.overshoot) * kept;
+            }
+            return;
+        }
+        let waits = self.ring.iter().take(self.left).any(|&other| other == flow);
+        let goal = if waits { self.allowed } else { 0.0 };
+        let front = self.levels_before_turns().next().unwrap_or(0.0);
+        let mut level = rescaled(state.overshoot - goal, front, ratio);
+        if waits {
+            // Less than a packet is forgiven: it would have no turn otherwise.
+            level = level.min(0.0);
+        }
+        self.flows.at(flow).overshoot = level + goal;
+        if ratio < 1.0 {
+            self.shorten_round(level);
+        }
+        let had_turns = self.ring.iter().skip(self.left);
+        self.largest =
+            had_turns.filter_map(|&flow| self.flows.peek(flow)).fold(0.0, |most, state| state.overshoot.max(most));
     }
 
     fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
@@ -240,8 +304,8 @@ impl Policy for Mr3 {
 
     fn forget(&mut self, flow: FlowId) {
         // Its place in the ring and its packets in the pipeline remain.
-        if self.flows.peek(flow).is_some() {
-            self.flows.at(flow).overshoot = 0.0;
+        if let Some(state) = self.flows.peek_mut(flow) {
+            state.overshoot = 0.0;
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Weight};
+use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage, Weight};
 use proptest::prelude::*;
 
 const FLOWS: usize = 5;
@@ -138,4 +138,48 @@ fn an_evicted_packet_takes_its_charge_with_it() {
     offer(0, 3, 10);
     let order: Vec<u64> = std::iter::from_fn(|| scheduler.dequeue(Nanos(0))).map(|out| out.packet.handle).collect();
     assert_eq!(order, [1, 3, 2]);
+}
+
+/// How many packets a second flow sends before the first has its next, if the first has sent `alone` without competition. Every
+/// packet takes 10 µs on both resources.
+fn newcomer_sends(policy: &str, alone: u64) -> usize {
+    let spec: PolicySpec = policy.parse().expect("a policy");
+    let mut cbcs = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built");
+    let takes = Nanos::from_micros(10);
+    let put = |cbcs: &mut dyn Scheduler, flow, now| {
+        for handle in 0..2 * alone {
+            let demand = Demand::of_two(takes, takes);
+            let _ = cbcs.enqueue(&Packet { flow: FlowId(flow), bytes: 1000, arrival: now, handle, demand }, now);
+        }
+    };
+    let mut now = Nanos::ZERO;
+    let take = |cbcs: &mut dyn Scheduler, now: &mut Nanos| {
+        let out = cbcs.dequeue(*now).expect("packets are queued");
+        *now += takes;
+        for resource in 0..2 {
+            let flow = out.packet.flow;
+            let finished = Feedback { flow, ticket: out.ticket, resource, stage: Stage::Finished, took: takes };
+            if cbcs.interest().has(Stage::Finished, resource.into()) {
+                cbcs.feedback(&finished, *now);
+            }
+        }
+        out.packet.flow
+    };
+    put(&mut *cbcs, 0, now);
+    for _ in 0..alone {
+        take(&mut *cbcs, &mut now);
+    }
+    put(&mut *cbcs, 1, now);
+    (0..).take_while(|_| take(&mut *cbcs, &mut now) == FlowId(1)).count()
+}
+
+/// The page in the book has these fractions.
+#[test]
+fn a_newcomer_goes_first_for_as_long_as_the_papers_clock_lags() {
+    for alone in [100, 1000, 4000] {
+        for (policy, fraction) in [("cbcs:estimator=known", 0.75), ("cbcs", 0.5), ("cbcs:clock=self", 0.0)] {
+            let sent = newcomer_sends(policy, alone) as f64;
+            assert!((sent - fraction * alone as f64).abs() <= 2.0, "{policy}: {sent} in a row after {alone}");
+        }
+    }
 }

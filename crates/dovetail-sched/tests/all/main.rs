@@ -56,3 +56,4 @@ mod retune;
 mod size_based;
 mod tradeoff;
 mod tradeoff_forms;
+mod weights;

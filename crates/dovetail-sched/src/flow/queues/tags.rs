@@ -1,7 +1,7 @@
 //! Tags: numbers that policies write on queued packets.
 
 use super::{NIL, Queues};
-use crate::FlowId;
+use crate::{Demand, FlowId};
 
 impl Queues {
     /// Writes the policy's tag on the flow's youngest queued packet. A policy that uses tags writes one on each packet.
@@ -25,10 +25,17 @@ impl Queues {
 
     /// Rewrites the tags of all the flow's queued packets. O(packets of the flow).
     pub fn retag(&mut self, flow: FlowId, mut new: impl FnMut(u64) -> u64) {
+        self.retag_by_demand(flow, |_, tag| new(tag));
+    }
+
+    /// Same as [`retag`](Self::retag), with each packet's demand.
+    pub fn retag_by_demand(&mut self, flow: FlowId, mut new: impl FnMut(&Demand, u64) -> u64) {
         let mut at = self.flows.get(flow.index()).map_or(NIL, |queue| queue.head);
         self.grow_tags();
-        while let (Some(node), Some(tag)) = (self.nodes.get(at as usize), self.tags.get_mut(at as usize)) {
-            *tag = new(*tag);
+        while let Some(node) = self.nodes.get(at as usize) {
+            let demand = self.demand(at, node);
+            let Some(tag) = self.tags.get_mut(at as usize) else { return };
+            *tag = new(&demand, *tag);
             at = node.next;
         }
     }
