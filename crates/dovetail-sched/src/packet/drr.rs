@@ -54,7 +54,7 @@ pub const ENTRY: Entry = Entry {
     knobs: &[Knob {
         key: "quantum",
         default: "1514",
-        meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; at least the largest packet makes it O(1)",
+        meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; O(1) from the largest packet over the least weight",
         retunable: true,
     }],
     cost: "O(1)",

@@ -41,7 +41,8 @@
 //!
 //! to which the long group adds the credit that a flow brought from the short one, at most another `Q`; the second holds while
 //! both groups are backlogged, by the same argument. Every visit sends a packet: O(1), at any weights and sizes. The price, as
-//! in `mr3`: a flow of small weight lengthens all turns by as much as it needs.
+//! in `mr3`: a flow of small weight lengthens all turns by as much as it needs. If it becomes heavier, the round that has begun
+//! still ends at its old quantum.
 //!
 //! **A full buffer** steals from the tail of the longest queue of a group, in packets (McKenney's buffer stealing).
 //! Under `steal=long-first`, as printed, that is the long group while it has packets: when short flows alone fill the
