@@ -11,6 +11,9 @@ use crate::Nanos;
 pub const MAX_RESOURCES: usize = 8;
 
 /// The processing time of one packet on each of `m` resources, in pipeline order; `1 <= m <=` [`MAX_RESOURCES`].
+///
+/// A packet of zero demand is free: under a policy that shares time, a flow that always has one queued may go first for ever, and
+/// starve all others. State at least a nanosecond, unless an [estimator](crate::cost) replaces what is stated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     // A whole word: copying the struct loads a word, which would stall on a narrower store.

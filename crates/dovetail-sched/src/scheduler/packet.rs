@@ -8,7 +8,8 @@ use crate::{Demand, FlowId, Nanos};
 pub struct Packet {
     /// The flow's dense id.
     pub flow: FlowId,
-    /// Length on the wire, in bytes.
+    /// Length on the wire, in bytes. A packet of zero bytes is free under policies that count bytes: a flow that always has one
+    /// queued may go first for ever.
     pub bytes: u32,
     /// The time of arrival, on the environment's clock.
     pub arrival: Nanos,
