@@ -46,7 +46,7 @@ fn targets(wanted: &str) -> Result<Targets, Failure> {
     // A misspelt level would be taken for a target, and nothing else would be logged.
     if let Some(word) = wanted.split(',').map(str::trim).find(|word| !word.is_empty() && !is_level_or_target(word)) {
         return Err(Failure::misuse(format!(
-            "{LEVEL}={wanted}: '{word}' is no level, and a target needs one, as in '{word}=debug': {hint}"
+            "{LEVEL}={wanted}: '{word}' is neither a level nor target=level, as in '{word}=debug': {hint}"
         )));
     }
     wanted.parse().map_err(|why| Failure::misuse(format!("{LEVEL}={wanted}: {why}: {hint}")))

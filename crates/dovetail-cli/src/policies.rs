@@ -87,8 +87,8 @@ fn kinds() -> [Kind; 2] {
         knobs: entry.knobs,
     });
     [
-        Kind { orders: "packets", cost_of: "cost a packet", policies: of_packets.collect(), common: KNOBS },
-        Kind { orders: "requests", cost_of: "cost an event", policies: of_requests.collect(), common: &[] },
+        Kind { orders: "packets", cost_of: "cost per packet", policies: of_packets.collect(), common: KNOBS },
+        Kind { orders: "requests", cost_of: "cost per event", policies: of_requests.collect(), common: &[] },
     ]
 }
 

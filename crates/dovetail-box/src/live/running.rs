@@ -255,7 +255,7 @@ impl Live {
             ("[admin]", config.admin != self.config.admin),
         ];
         match fixed.iter().find(|(_, is_changed)| *is_changed) {
-            Some((what, _)) => Err(format!("{what} cannot be changed while the box runs: start it anew")),
+            Some((what, _)) => Err(format!("{what} needs a restart of the box")),
             None => Ok(()),
         }
     }

@@ -11,7 +11,7 @@
 //! | `shares` | what transfers over TCP have of CPU and link |
 //! | `wakes` | processors that are not to sleep deeply |
 //! | `waits` | what packets waited for, against a brute force |
-//! | `firewall` | what nftables should say beside a box |
+//! | `firewall` | the nftables rules to load beside a box |
 //! | `config`, `packaged` | configurations and what is wrong with them |
 //! | `shaper` | behind a shaper that paces the box |
 //! | `links` | links that go down, or are narrower than others |

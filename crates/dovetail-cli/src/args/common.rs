@@ -31,19 +31,19 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
     pub(crate) workload: Option<PathBuf>,
 
-    /// What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or no-wait]
+    /// Buffering between resources: no-wait, unbounded or buffer=K [default: the scenario's, or no-wait]
     #[arg(long, value_name = "MODE")]
     pub(crate) pipeline: Option<PipelineMode>,
 
-    /// Packets that may wait of each flow; later ones are dropped [default: the scenario's, or no limit]
+    /// Maximum packets queued per flow; more are dropped [default: the scenario's, or no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) queue_packets: Option<u32>,
 
-    /// Packets that may wait of all flows together [default: no limit]
+    /// Maximum packets queued over all flows [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) buffer_packets: Option<u32>,
 
-    /// Who loses a packet where one finds no room: tail (the arriving packet), head (the oldest of its flow) or longest (the
+    /// Which packet to drop when a queue is full: tail (the arriving packet), head (the oldest of its flow) or longest (the
     /// youngest of the flow with most bytes, when all flows together have no room) [default: tail]
     #[arg(long, value_name = "WHO")]
     pub(crate) drop: Option<DropPolicy>,
@@ -56,7 +56,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "X", value_parser = parse_load, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
 
-    /// Seed of everything random [default: the scenario's, or 1]
+    /// Seed for all random numbers [default: the scenario's, or 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 }

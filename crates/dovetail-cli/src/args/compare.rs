@@ -58,7 +58,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
 
-    /// Write every figure as a table for data tools, a row for each policy and sample, with where it comes from
+    /// Write every figure as a table for data tools, a row for each policy and sample, with its provenance
     #[arg(long, value_name = "FILE.csv|.parquet")]
     pub(crate) summary: Option<PathBuf>,
 

@@ -12,13 +12,13 @@ const EXAMPLES: &str = "\
 Examples:
   dovetail explain --policy fifo
       the built-in scenario: what packets of each class wait for, and the five that took longest
-  dovetail explain --trace capture.pcap --load 1.2 --policy drfq --class voip --slowest 20
+  dovetail explain --trace capture.pcap --load 1.2 --policy drfq --class ipsec --slowest 20
       the slowest packets of a class, and who made them wait
   dovetail explain --trace capture.pcap --load 1.2 --policy fifo --against atfq:batch=20 --report e.html
       the same packets under two policies: who is quicker, who slower, by how much and why; with charts
   dovetail explain --seeds 1..20 --policy fifo --against drfq
       the same with twenty seeds: medians, and the 5th to the 95th percentile
-  dovetail explain my-box.toml --policy drfq --packet 4711
+  dovetail explain middlebox --policy drfq --packet 4711
       where one packet's time went, to the nanosecond
   dovetail explain scenarios/access.toml --load 0.9 --policy grants --against none --class bronze
       users behind a gateway: what a class's requests wait for, and what an ordinary proxy would have done to them";
@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "P")]
     pub(crate) policy: Contender,
 
-    /// Policy to hold it against: the same packets are run under both
+    /// Policy to compare it with, on the same packets
     #[arg(long, value_name = "Q")]
     pub(crate) against: Option<Contender>,
 

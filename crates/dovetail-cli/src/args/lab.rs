@@ -19,7 +19,7 @@ pub(crate) struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// Build it, run a box and traffic in it, and remove it at the end
+    /// Set up the lab, run a box and traffic, remove everything at the end
     Up(LabUpArgs),
 }
 

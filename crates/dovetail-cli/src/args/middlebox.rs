@@ -25,7 +25,7 @@ pub(crate) struct MiddleboxArgs {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Print what nftables should say beside this box, as a file for `nft -f`; do not run
+    /// Print the nftables rules to load beside this box, as a file for `nft -f`; do not run
     #[arg(long, conflicts_with_all = ["check", "records", "pcap"])]
     pub(crate) nftables: bool,
 

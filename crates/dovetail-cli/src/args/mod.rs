@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArgs>),
     /// Find the value of a policy's knob to run, and why.
     Tune(TuneArgs),
-    /// Rerun published experiments, the papers' figures beside these.
+    /// Rerun published experiments and compare with the papers' figures.
     Reproduce(ReproduceArgs),
     /// Decide which flows can be guaranteed rates and delays.
     Admit(AdmitArgs),
@@ -72,10 +72,10 @@ pub(crate) enum Command {
     /// Run a middlebox between two interfaces.
     #[cfg(feature = "middlebox")]
     Middlebox(MiddleboxArgs),
-    /// See a middlebox work between network namespaces of this machine.
+    /// Run a demonstration middlebox between network namespaces.
     #[cfg(feature = "middlebox")]
     Lab(LabArgs),
-    /// Run scenarios, captures, policies and seeds in every combination, on many machines (the Python package's).
+    /// Run scenarios, captures, policies and seeds in every combination, on many cores or machines (needs the Python package).
     Sweep(SweepArgs),
     /// List the scenarios that come with the command.
     Scenarios(ScenariosArgs),

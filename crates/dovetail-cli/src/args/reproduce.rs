@@ -33,7 +33,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// With real packets through the box on this machine, where the experiment has such a trial; as root
+    /// Also send real packets through a middlebox on this machine (root; only some experiments)
     #[arg(long, conflicts_with = "traces")]
     pub(crate) live: bool,
 }

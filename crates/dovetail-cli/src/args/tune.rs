@@ -24,7 +24,7 @@ Examples:
       users behind a gateway: in which order to serve them, how fast requests age, the target delay of the far queue";
 
 /// The defaults differ from the other commands'.
-const TUNE_PIPELINE: &str = "What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
+const TUNE_PIPELINE: &str = "Buffering between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
     each policy is designed for: unbounded for tradeoff, no-wait for atfq]";
 const TUNE_LINK: &str =
     "Rate of the link, such as 400Mbps [default for captures: the rate at which it has the CPU's load]";

@@ -279,8 +279,8 @@ fn every_note_is_in_the_document_too() {
     let network = file("network.toml", SMALL_NETWORK.as_bytes());
     let access = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/access.toml");
     for (args, said) in [
-        (vec!["compare", "--trace", &cut, "--policy", "drr"], "ends in the midst of a record"),
-        (vec!["tune", "--trace", &cut, "--policy", "atfq", "--points", "2"], "ends in the midst of a record"),
+        (vec!["compare", "--trace", &cut, "--policy", "drr"], "ends within a record"),
+        (vec!["tune", "--trace", &cut, "--policy", "atfq", "--points", "2"], "ends within a record"),
         (vec!["compare", &network, "--policy", "drr"], "short transfers"),
         (vec!["compare", access, "--policy", "none"], "latency of requests made from second"),
     ] {

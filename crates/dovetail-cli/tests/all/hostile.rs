@@ -153,7 +153,7 @@ fn a_capture_without_a_usable_record_says_what_was_left_out() {
     let cut = folder.join("cut.pcap");
     // The file's header, and the first record without its last byte.
     fs::write(&cut, &whole[..24 + 24 + 19]).unwrap();
-    let why = "cut.pcap holds no packets: 1 capture ends in the midst of a record, which was left out";
+    let why = "cut.pcap holds no packets: 1 capture ends within a record, which was ignored";
     refused(&["compare", "--trace", cut.to_str().unwrap()], &[why]);
 }
 

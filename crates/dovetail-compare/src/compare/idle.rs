@@ -65,8 +65,8 @@ pub(super) fn idle(
     let median = |of: fn(&Idleness) -> f64| median_of_runs(samples.iter().flatten().map(|sample| of(sample)));
     let (load, waiting) = (median(|sample| sample.load), median(|sample| sample.waiting_nanos));
     let mut said = format!(
-        "No scheduler is needed at this load: the busiest resource, {}, has a load of {:.0} %, and packets wait on \
-         average {} µs, less than they are processed",
+        "No scheduler is needed at this load: the busiest resource, {}, has a load of {:.0} %, and packets wait \
+         {} µs on average, less than their processing time",
         plan.input.resources()[first.busiest],
         load.unwrap_or(first.load) * 100.0,
         figure(waiting.unwrap_or(first.waiting_nanos) / 1e3),

@@ -81,7 +81,7 @@ impl Profiles<'_> {
             Err(_) => "no fixed core".to_owned(),
         };
         format!(
-            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes \
+            "{} packets on {place}, sizes in random order, each packet timed; {} ns of clock overhead \
              subtracted",
             count(packets as u64),
             self.setting.clock_nanos

@@ -263,8 +263,8 @@ fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     part.line("name servers", joined(&proxy.nameservers, "the system's"))?;
     part.line("own pages", format_args!("http://{}/", config.pages.host))?;
     let pac = &config.pac;
-    let proxies = joined(&pac.proxy, "the address at which it is asked for");
-    part.line("told to browsers", format_args!("{proxies}{}", if pac.falls_back { ", or direct" } else { "" }))?;
+    let proxies = joined(&pac.proxy, "the address that the file is requested from");
+    part.line("PAC proxy", format_args!("{proxies}{}", if pac.falls_back { ", or direct" } else { "" }))?;
     part.line("direct", joined(&pac.direct, "nothing"))
 }
 

@@ -31,7 +31,7 @@ impl FromStr for DropPolicy {
             "tail" => Ok(Self::Tail),
             "head" => Ok(Self::Head),
             "longest" => Ok(Self::Longest),
-            _ => Err(format!("'{}' is not who loses a packet: use tail, head or longest", clip(text))),
+            _ => Err(format!("'{}' is no drop rule: use tail, head or longest", clip(text))),
         }
     }
 }

@@ -45,7 +45,7 @@ use crate::{
 pub(crate) const NEW_FLOWS: Knob = Knob {
     key: "new-flows",
     default: "each",
-    meaning: "what the first packets of new flows count as: each a flow's, or shared, all of them one flow's",
+    meaning: "each: every new flow is a flow; shared: the first packets of all new flows count as one flow",
     retunable: false,
 };
 

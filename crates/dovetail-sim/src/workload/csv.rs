@@ -150,7 +150,7 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     let names: Option<Vec<_>> = columns[FIXED.len()..].iter().map(|column| column.strip_suffix("_ns")).collect();
     let names = names.filter(|names| names.iter().all(|name| (1..=64).contains(&name.len()))).ok_or_else(should)?;
     if !(1..=MAX_RESOURCES).contains(&names.len()) {
-        return Err(format!("the header has {} resources: 1 to {MAX_RESOURCES} can be", names.len()));
+        return Err(format!("the header has {} resource columns: 1 to {MAX_RESOURCES} are needed", names.len()));
     }
     for (place, name) in names.iter().enumerate() {
         check_printable(name).map_err(|what| format!("column {}: {what}", FIXED.len() + place + 1))?;
@@ -214,7 +214,7 @@ fn intern(flow_of: &mut HashMap<Arc<str>, FlowId>, labels: &mut Vec<Arc<str>>, f
         return Err("column 2 (flow) is empty: every packet belongs to a flow".into());
     }
     if label.len() > MAX_LABEL_BYTES {
-        return Err(format!("column 2 (flow) has {} bytes: at most {MAX_LABEL_BYTES} can be", label.len()));
+        return Err(format!("column 2 (flow) has {} bytes: at most {MAX_LABEL_BYTES} are allowed", label.len()));
     }
     check_printable(label).map_err(|what| format!("column 2 (flow): {what}"))?;
     if labels.len() >= MAX_FLOWS as usize {

@@ -147,7 +147,7 @@ impl Lab {
             Hint { what: "a shell on the inside", command: exec(Place::Inside, "bash") },
             Hint { what: "a server on the outside", command: exec(Place::Outside, "iperf3 -s") },
             Hint {
-                what: "how much the way carries, with that server",
+                what: "throughput of the path, with that server",
                 command: exec(Place::Inside, &format!("iperf3 -c {far}")),
             },
             Hint { what: "the ports under the box", command: exec(Place::Box, "bridge -s link") },

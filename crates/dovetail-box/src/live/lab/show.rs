@@ -121,7 +121,7 @@ fn introduction(lab: &Lab, show: &Show) -> String {
     let mut text = format!(
         "{inside} ── {between} ── {outside}\n\
          A box with {} between two namespaces: 20 % of a CPU, whose work counts {COST} times, and a link of {}.\n\
-         Ctrl-C ends it and leaves nothing behind. Meanwhile, from another shell of root's:\n",
+         Ctrl-C stops and cleans up. Meanwhile, in another root shell:\n",
         show.policy, show.link
     );
     for hint in lab.hints() {

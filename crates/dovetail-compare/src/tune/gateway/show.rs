@@ -178,8 +178,8 @@ pub(super) fn lines(tuning: &Tuning<'_>) -> [String; 2] {
 }
 
 pub(super) fn notes(tuning: &Tuning<'_>) -> Vec<String> {
-    let closed = "users who keep requests outstanding send the next when one is answered, so settings do not see the same \
-                  requests: users served sooner send more; with --load 0.9 requests arrive at random, the same for all";
+    let closed = "in a closed loop users send the next request when one is answered, so each setting sees different requests: \
+                  users served sooner send more; with --load 0.9 requests arrive at random, the same for all";
     tuning.is_closed().then(|| closed.to_owned()).into_iter().collect()
 }
 

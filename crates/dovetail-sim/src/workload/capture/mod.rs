@@ -257,7 +257,7 @@ impl Workload for Capture {
             (odd.damaged_blocks, "blocks contradict their length and were passed over"),
             (odd.no_interface, "packets came through an undescribed interface and were skipped"),
             (odd.obsolete, "packets are in the obsolete packet block and were passed over (editcap converts them)"),
-            (odd.cut_end, "capture ends in the midst of a record, which was left out"),
+            (odd.cut_end, "capture ends within a record, which was ignored"),
             (odd.damaged_end, "capture has a damaged record; everything after it was skipped"),
         ];
         let met = counts.into_iter().filter(|&(count, _)| count > 0);
