@@ -214,6 +214,6 @@ impl Policy for Drr {
         Ok(())
     }
 
-    /// Nothing: an empty flow has no deficit, and whoever has the id next takes the place that it may still have in the ring.
+    /// Nothing: an empty flow has no deficit. Its place in the ring, if it still has one, goes to the next flow with its id.
     fn forget(&mut self, _flow: FlowId) {}
 }

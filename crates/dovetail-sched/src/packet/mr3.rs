@@ -37,16 +37,16 @@
 //! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
 //! derivation and not the paper's theorem.
 //!
+//! O(1) per packet. A newly backlogged flow waits up to a round, which grows with the number of flows and with `1/w` of
+//! the lightest: see [`gmr3`](super::gmr3) where weights are uneven.
+//!
 //! # New weights
 //!
 //! A light flow's overshoot makes a round long, and it must not stay so once the flow is heavy. Let a flow's *level* be what it
-//! has received, relative to where the round takes everyone: `E_i(r)` after its turn, `E_i(r-1) - max_k E_k(r-1)` before, `-B`
+//! has received, relative to where the round takes every flow: `E_i(r)` after its turn, `E_i(r-1) - max_k E_k(r-1)` before, `-B`
 //! during. A new weight preserves the work that the flow is ahead of the one in front, or behind it. If it is heavier, the round
-//! then ends as soon as it has brought everyone to the highest level among that flow and those still to have their turn. Those
+//! then ends as soon as it has brought every flow to the highest level among that flow and those still to have their turn. Those
 //! that have had it remain as far ahead as they were, and the next round makes up for it. O(n) for n backlogged flows.
-//!
-//! O(1) per packet. A newly backlogged flow waits up to a round, which grows with the number of flows and with `1/w` of
-//! the lightest: see [`gmr3`](super::gmr3) where weights are uneven.
 //!
 //! # Worked example
 //!
@@ -191,8 +191,8 @@ impl Mr3 {
         self.in_turn.then_some(-self.balance).into_iter().chain(waiting.map(of))
     }
 
-    /// Lowers the level to which this round takes everyone, by as much as nobody who is still to have a turn has reached it by,
-    /// but not below `level`.
+    /// Lowers the level to which this round takes every flow to the highest among `level` and those of the flows that are still
+    /// to have or to end their turn.
     fn shorten_round(&mut self, level: f64) {
         let goal = self.levels_before_turns().fold(level, f64::max);
         if goal >= 0.0 {
@@ -202,7 +202,7 @@ impl Mr3 {
         self.allowed += goal;
         for &flow in self.ring.iter().skip(self.left) {
             let overshoot = &mut self.flows.at(flow).overshoot;
-            // Nobody overshoots by exactly nothing: this one has joined, and begins where the round ends.
+            // No turn ends with exactly 0: this flow has joined, and begins where the round ends.
             if *overshoot != 0.0 {
                 *overshoot -= goal;
             }

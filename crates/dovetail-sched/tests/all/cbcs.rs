@@ -142,7 +142,7 @@ fn an_evicted_packet_takes_its_charge_with_it() {
 
 /// How many packets a second flow sends before the first has its next, if the first has sent `alone` without competition. Every
 /// packet takes 10 µs on both resources.
-fn newcomer_sends(policy: &str, alone: u64) -> usize {
+fn new_flow_sends(policy: &str, alone: u64) -> usize {
     let spec: PolicySpec = policy.parse().expect("a policy");
     let mut cbcs = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built");
     let takes = Nanos::from_micros(10);
@@ -175,10 +175,10 @@ fn newcomer_sends(policy: &str, alone: u64) -> usize {
 
 /// The page in the book has these fractions.
 #[test]
-fn a_newcomer_goes_first_for_as_long_as_the_papers_clock_lags() {
+fn a_new_flow_goes_first_for_as_long_as_the_papers_clock_lags() {
     for alone in [100, 1000, 4000] {
         for (policy, fraction) in [("cbcs:estimator=known", 0.75), ("cbcs", 0.5), ("cbcs:clock=self", 0.0)] {
-            let sent = newcomer_sends(policy, alone) as f64;
+            let sent = new_flow_sends(policy, alone) as f64;
             assert!((sent - fraction * alone as f64).abs() <= 2.0, "{policy}: {sent} in a row after {alone}");
         }
     }
