@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Gallery: the alpha curve with a hundred seeds
 #
-# The policy `tradeoff` gives up some fairness for throughput: at `alpha=1` it is fair, and below it, every flow is sure of that part
+# The policy `tradeoff` gives up some fairness for throughput: at `alpha=1` it is fair, and below it, every flow is guaranteed that part
 # of its fair share only. [Which alpha?](../tune.md) shows the curve for one run of one traffic. How much of it is chance? A sweep
 # over a hundred seeds says so.
 
@@ -50,7 +50,7 @@ band = base.mark_area(opacity=0.25).encode(y=altair.Y("low:Q", title="Mbit/s").s
 (band + base.mark_line(point=True).encode(y="throughput:Q")).properties(width=480, height=260)
 
 # %% [markdown]
-# A band is what chance does: seeds are different traffic. Whether alpha *helps* is another question, and it has a better answer than
+# A band is the spread over seeds, which are different traffic. Whether alpha *helps* is another question, and it has a better answer than
 # two bands side by side: every policy saw the same hundred samples, so each seed is compared with itself.
 
 # %%

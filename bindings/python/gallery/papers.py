@@ -2,7 +2,7 @@
 # # Gallery: a figure of each paper
 #
 # `dovetail.reproduce` runs published experiments again. Nothing is stored: every measured value comes from the run that this page
-# made. Here is one experiment of each paper, with what is printed there beside what came of it.
+# made. Here is one experiment of each paper, with the printed values beside ours.
 
 # %%
 import altair
