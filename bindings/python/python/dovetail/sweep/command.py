@@ -157,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--records", action="store_true", help="keep a row for each packet of every run, too")
     parser.add_argument("--table", metavar="Y[,Y…]", help="print medians and intervals over seeds")
     parser.add_argument("--plot", metavar="X,Y[,COLOUR]", type=_axes, help="draw a figure over an axis")
-    parser.add_argument("--plot-file", metavar="FILE", type=_picture, help="where to: .svg, .png or .html [default: DIR-X-Y.svg]")
+    parser.add_argument("--plot-file", metavar="FILE", type=_picture, help="where to: .svg, .png or .html [default: DIR-X-Y.svg, or DIR-X-Y-COLOUR.svg]")
     return parser
 
 
