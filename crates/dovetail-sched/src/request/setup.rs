@@ -35,12 +35,29 @@ impl RequestSetup {
     /// A turn is two full segments of Ethernet's size. The initial window is what the link carries in 34 ms, so that a dozen
     /// responses from far away fill it, and at least 8 KiB, the least that Linux makes of the usual minimum of `SO_RCVBUF`; it
     /// may grow to what the link carries in 1.4 s: twice a satellite's round-trip time and some queue, for connections on which
-    /// half of a window is left unread.
+    /// half of a window is left unread. Rates out of [range](Self::is_rate) are refused when a scheduler is built.
     #[must_use]
     pub fn for_bytes(rate: f64) -> Self {
         let carries = |seconds: f64| (rate * seconds) as u64;
         let quantum = 2 * 1448;
-        let window = carries(0.034).max(8192).next_multiple_of(1448);
+        let window = carries(0.034).max(8192).checked_next_multiple_of(1448).unwrap_or(u64::MAX);
         Self { rate, quantum, window, longest_window: carries(1.4).max(window), overhead: 330 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::RequestSpec;
+    use std::string::ToString;
+
+    #[test]
+    fn a_rate_out_of_range_is_an_error_of_the_build() {
+        let spec: RequestSpec = "grants".parse().expect("valid");
+        for rate in [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, 1e20, 1e30, f64::INFINITY] {
+            let error = spec.build(&RequestSetup::for_bytes(rate)).expect_err("no link has this rate");
+            assert!(error.to_string().contains("a link carries from 0.001 to 10^15"), "{rate}: {error}");
+        }
+        assert!(spec.build(&RequestSetup::for_bytes(1e15)).is_ok());
     }
 }
