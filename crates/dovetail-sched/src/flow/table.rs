@@ -127,7 +127,8 @@ impl<K: Hash + Eq> FlowTable<K> {
 
     /// Returns the flow of `key`, which has a packet at `now`; adds it if it is new. Flows that have timed out or must be
     /// evicted are offered to `retire` first, which returns whether the id may be reused (a scheduler's
-    /// [`forget`](crate::Scheduler::forget) answers that). `None`: the table is full and no flow could be retired.
+    /// [`forget`](crate::Scheduler::forget) answers that). A flow that may not be retired counts as seen now. `None`: the table
+    /// is full, and none of the 64 flows that had been silent longest could be retired; the next call offers others.
     ///
     /// O(1) amortised, one hash of the key.
     pub fn lookup(&mut self, key: K, now: Nanos, mut retire: impl FnMut(FlowId) -> bool) -> Option<Lookup> {
@@ -154,14 +155,16 @@ impl<K: Hash + Eq> FlowTable<K> {
         Some(Lookup { flow: self.insert(key, hash, now), new: true })
     }
 
-    /// Retires flows that have been silent for the timeout at `now`, at most `most` of them; returns how many.
+    /// Offers flows that have been silent for the timeout at `now` to `retire`, those that have been silent longest first and
+    /// at most `most` of them; returns how many were retired. The others count as seen now: they are offered again after
+    /// another timeout. O(`most`).
     pub fn expire(&mut self, now: Nanos, most: usize, mut retire: impl FnMut(FlowId) -> bool) -> usize {
         let mut gone = 0;
-        while gone < most
-            && self.slots.get(self.oldest as usize).is_some_and(|slot| now > slot.seen + self.timeout)
-            && self.retire(&mut retire, now)
-        {
-            gone += 1;
+        for _ in 0..most {
+            if self.slots.get(self.oldest as usize).is_none_or(|slot| now <= slot.seen + self.timeout) {
+                break;
+            }
+            gone += usize::from(self.retire(&mut retire, now));
         }
         gone
     }
@@ -293,6 +296,36 @@ mod tests {
         assert_eq!(table.evictions(), 1);
         assert_eq!(table.lookup(4, Nanos(4), |_| false), None);
         assert_eq!(table.len(), 2);
+    }
+
+    #[test]
+    fn flows_that_must_stay_do_not_block_those_that_may_go() {
+        let mut table = FlowTable::new(200, Nanos::from_secs(1), KEY).expect("in range");
+        for key in 0..100 {
+            table.lookup(key, Nanos(0), |_| true);
+        }
+        let later = Nanos::from_secs(2);
+        let busy = |flow: FlowId| flow.0 >= 3;
+        assert_eq!(table.expire(later, 4, busy), 1, "three of four were refused");
+        assert_eq!(table.expire(later, usize::MAX, busy), 96);
+        assert_eq!(table.expire(later, usize::MAX, |_| true), 0, "those that stayed count as seen");
+        assert_eq!(table.expire(Nanos::from_secs(4), usize::MAX, |_| true), 3);
+    }
+
+    #[test]
+    fn a_full_table_gives_up_after_64_refusals() {
+        let mut table = FlowTable::new(100, Nanos::from_secs(100), KEY).expect("in range");
+        for key in 0..100 {
+            table.lookup(key, Nanos(0), |_| true);
+        }
+        let mut offered = Vec::new();
+        let mut refuse = |flow: FlowId| {
+            offered.push(flow.0);
+            false
+        };
+        assert_eq!(table.lookup(100, Nanos(1), &mut refuse), None);
+        assert_eq!(table.lookup(100, Nanos(2), &mut refuse), None);
+        assert_eq!(offered, (0..100).chain(0..28).collect::<Vec<_>>(), "the second call began with others");
     }
 
     #[test]
