@@ -111,6 +111,9 @@ impl Interest {
     pub const NONE: Self = Self(0);
 
     /// `stage` on `resource` (from 0, below [`MAX_RESOURCES`]); nothing for `Dropped` and `Aborted`, which need no interest.
+    ///
+    /// # Panics
+    /// If no pipeline has this resource.
     #[must_use]
     pub const fn of(stage: Stage, resource: usize) -> Self {
         assert!(resource < MAX_RESOURCES);
@@ -127,12 +130,12 @@ impl Interest {
         Self(self.0 | other.0)
     }
 
-    /// Whether it includes `stage` on `resource`.
+    /// Whether it includes `stage` on `resource`; false on resources that no pipeline has.
     #[inline]
     #[must_use]
     pub const fn has(self, stage: Stage, resource: usize) -> bool {
         match stage {
-            Stage::Started | Stage::Finished => self.0 & Self::of(stage, resource).0 != 0,
+            Stage::Started | Stage::Finished => resource < MAX_RESOURCES && self.0 & Self::of(stage, resource).0 != 0,
             Stage::Dropped | Stage::Aborted => self.0 != 0,
         }
     }
@@ -186,5 +189,14 @@ mod tests {
         assert_eq!(interest.bits(), 1 << 1 | 1 << 15);
         assert_eq!(Interest::from_bits(interest.bits()), interest);
         assert!(interest.has(Stage::Dropped, 0) && !Interest::NONE.has(Stage::Aborted, 0));
+    }
+
+    #[test]
+    fn nothing_is_of_interest_on_a_resource_that_no_pipeline_has() {
+        let all = Interest::from_bits(u16::MAX);
+        for stage in [Stage::Started, Stage::Finished] {
+            assert!(all.has(stage, MAX_RESOURCES - 1));
+            assert!(!all.has(stage, MAX_RESOURCES) && !all.has(stage, usize::MAX));
+        }
     }
 }
