@@ -217,6 +217,11 @@ pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
 /// # Errors
 /// [`UnitError`] for anything else, and for sizes that are negative or over 2^53 bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    parse_fractional_bytes(text).map(|bytes| (bytes + 0.5) as u64)
+}
+
+/// Parses a size like [`parse_bytes`], in bytes with their fraction.
+pub(crate) fn parse_fractional_bytes(text: &str) -> Result<f64, UnitError> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "" | "B" => 1.0,
@@ -229,7 +234,21 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
         _ => return Err(UnitError::Unit("B kB KiB MB MiB GB GiB")),
     };
     let bytes = number * scale;
-    if (0.0..9e15).contains(&bytes) { Ok((bytes + 0.5) as u64) } else { Err(UnitError::Range) }
+    if (0.0..9e15).contains(&bytes) { Ok(bytes) } else { Err(UnitError::Range) }
+}
+
+/// Shows bytes in the largest decimal unit that gives a whole number: `1514B`, `20kB`, `1GB`.
+pub(crate) struct ByteSize(pub(crate) u64);
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (size, unit) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] {
+            if self.0 != 0 && self.0.is_multiple_of(size) {
+                return write!(f, "{}{unit}", self.0 / size);
+            }
+        }
+        write!(f, "{}B", self.0)
+    }
 }
 
 /// Parses a data rate: `400Mbps`, `400Mbit/s`, `2Gbps`, `64kbit/s`, `9600bps`.
@@ -302,6 +321,8 @@ mod tests {
         assert_eq!(parse_bytes("20kB"), Ok(20_000));
         assert_eq!(parse_bytes("64 KiB"), Ok(65_536));
         assert!(parse_bytes("20 parsecs").is_err());
+        let shown = [0, 1514, 20_000, 1_000_000_000].map(|bytes| ByteSize(bytes).to_string());
+        assert_eq!(shown, ["0B", "1514B", "20kB", "1GB"]);
         assert_eq!(parse_rate("400Mbps").map(Rate::bps), Ok(4e8));
         assert_eq!(parse_rate("400 Mbit/s").map(Rate::bps), Ok(4e8));
         assert_eq!(parse_rate("1e9bps").map(Rate::bps), Ok(1e9));

@@ -6,7 +6,7 @@ use core::fmt;
 use super::PolicyError;
 use crate::{
     Nanos,
-    units::{clip, parse_bytes, parse_time},
+    units::{ByteSize, clip, parse_fractional_bytes, parse_time},
 };
 
 /// A parameter that can be set in a policy string.
@@ -80,10 +80,13 @@ impl Written {
     }
 }
 
-/// Equal if they name the same policy with the same values.
+/// Equal if they name the same policy with the same values, in any order.
 impl PartialEq for Written {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.values == other.values
+        // No key is repeated, so one contains the other if all values of one are in the other.
+        self.name == other.name
+            && self.values.len() == other.values.len()
+            && self.values.iter().all(|value| other.values.contains(value))
     }
 }
 
@@ -159,8 +162,13 @@ impl Knobs<'_> {
     /// # Errors
     /// If the value is not such a size.
     pub fn bytes(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
-        let value = parse_bytes(self.text(key)).ok().filter(|value| (least..=most).contains(value));
-        value.ok_or_else(|| self.wrong(key, format_args!("a size from {least}B to {most}B, such as 1500B or 20kB")))
+        // The range applies to what is written: half a byte is not a byte.
+        let fits = |bytes: &f64| (least as f64..=most as f64).contains(bytes);
+        let value = parse_fractional_bytes(self.text(key)).ok().filter(fits).map(|bytes| (bytes + 0.5) as u64);
+        value.ok_or_else(|| {
+            let (least, most) = (ByteSize(least), ByteSize(most));
+            self.wrong(key, format_args!("a size from {least} to {most}, such as 1500B or 20kB"))
+        })
     }
 
     /// Parses a time.

@@ -76,7 +76,8 @@ impl<B> fmt::Debug for Spec<B> {
     }
 }
 
-/// Equal if they name the same policy with the same values.
+/// Equal if they name the same policy with the same values, in any order. Values are compared as written: 20kB is not 20000B,
+/// and a default that is given is not one that is left out.
 impl<B> PartialEq for Spec<B> {
     fn eq(&self, other: &Self) -> bool {
         self.written == other.written

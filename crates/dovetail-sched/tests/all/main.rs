@@ -54,6 +54,7 @@ mod new_flows;
 mod requests;
 mod retune;
 mod size_based;
+mod specs;
 mod tradeoff;
 mod tradeoff_forms;
 mod weights;
