@@ -42,7 +42,7 @@ pub struct Program {
     pub processing: Processing,
     /// The cost of a packet on the first resource, if measured.
     pub cost: Option<Cost>,
-    /// The expansion factor: mean length after processing over length before.
+    /// The expansion factor: mean length after processing over length before, in [range](Self::is_expansion).
     pub expansion: f64,
 }
 
@@ -51,6 +51,12 @@ impl Program {
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.into(), processing: Processing::default(), cost: None, expansion: 1.0 }
+    }
+
+    /// Whether an expansion factor is in range: above 0 and finite.
+    #[must_use]
+    pub fn is_expansion(factor: f64) -> bool {
+        factor > 0.0 && factor.is_finite()
     }
 }
 

@@ -21,7 +21,8 @@ pub enum PolicyError {
         /// Valid names.
         known: Vec<&'static str>,
     },
-    /// The policy orders the other kind of work.
+    /// The policy orders the other kind of work: parse packet policies as [`PolicySpec`](crate::PolicySpec) and request
+    /// policies as [`RequestSpec`](crate::request::RequestSpec).
     OrdersOther {
         /// The policy.
         name: &'static str,
@@ -127,9 +128,9 @@ impl fmt::Display for PolicyError {
             Self::OrdersOther { name, orders: Orders::Packets, known } => {
                 write!(f, "'{name}' orders packets, not requests: request policies are {}", known.join(", "))
             }
-            Self::OrdersOther { name, orders: Orders::Requests, .. } => {
-                let why = "orders requests whose responses cross a narrow link, not packets: give it an access network";
-                write!(f, "'{name}' {why}")
+            Self::OrdersOther { name, orders: Orders::Requests, known } => {
+                write!(f, "'{name}' orders requests, not packets: it makes a request scheduler. ")?;
+                write!(f, "Packet policies are {}", known.join(", "))
             }
             Self::NotAPair { pair, text } => write!(f, "'{pair}' in '{text}' is not key=value"),
             Self::UnknownKey { policy, key, known } if known.is_empty() => {

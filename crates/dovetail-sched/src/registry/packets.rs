@@ -3,10 +3,10 @@
 use alloc::{boxed::Box, format};
 use core::str::FromStr;
 
-use super::lists::{REGISTRY, REQUESTS, all_names, names};
+use super::lists::{REGISTRY, REQUESTS, names};
 use crate::{
     Limits, MAX_RESOURCES, Scheduler,
-    cost::{Estimating, Estimation, KNOBS},
+    cost::{Estimating, Estimation, KNOBS, Program},
     entry::{Build, Knob, Orders, PolicyError, Setup, Spec, with_knobs},
     units::clip,
 };
@@ -31,10 +31,18 @@ impl PolicySpec {
     /// Builds the scheduler.
     ///
     /// # Errors
-    /// [`PolicyError`] if a value cannot be parsed or is out of its range, or the setup's number of resources is.
+    /// [`PolicyError`] if a value cannot be parsed or is out of its range, or the setup's number of resources or the expansion
+    /// factor of one of its programs is.
     pub fn build(&self, setup: &Setup) -> Result<Box<dyn Scheduler>, PolicyError> {
         if !(1..=MAX_RESOURCES).contains(&setup.resources) {
             let text = format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", setup.resources);
+            return Err(PolicyError::unfit(text));
+        }
+        if let Some(Program { name, expansion, .. }) =
+            setup.programs.programs().iter().find(|program| !Program::is_expansion(program.expansion))
+        {
+            let name = clip(name);
+            let text = format!("program '{name}': an expansion is a number above 0, not {expansion}");
             return Err(PolicyError::unfit(text));
         }
         let scheduler = (self.entry().build)(&self.knobs(), setup)?;
@@ -66,11 +74,10 @@ impl FromStr for PolicySpec {
     fn from_str(text: &str) -> Result<Self, PolicyError> {
         let name = Self::name_in(text);
         let Some(entry) = REGISTRY.iter().find(|entry| entry.name == name) else {
+            let known = names(REGISTRY).collect();
             return Err(match names(REQUESTS).find(|&other| other == name) {
-                Some(name) => {
-                    PolicyError::OrdersOther { name, orders: Orders::Requests, known: names(REGISTRY).collect() }
-                }
-                None => PolicyError::Unknown { name: clip(name), orders: Orders::Packets, known: all_names() },
+                Some(name) => PolicyError::OrdersOther { name, orders: Orders::Requests, known },
+                None => PolicyError::Unknown { name: clip(name), orders: Orders::Packets, known },
             });
         };
         let spec = Self::read(text, entry, KNOBS)?;

@@ -1,8 +1,8 @@
 //! The charges, learning and forgetting of a scheduler on estimates, packet by packet.
 
 use dovetail_sched::{
-    Admission, Demand, DropPolicy, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Queued, Scheduler, Setup,
-    Stage,
+    Admission, Demand, DropPolicy, Feedback, FlowId, Learning, Limits, Nanos, Packet, PolicySpec, Queued, Scheduler,
+    Setup, Stage,
     cost::{Cost, Estimating, Estimation, Method, Processing, Program, ProgramId, ProgramTable},
     packet::fifo::Fifo,
 };
@@ -111,6 +111,20 @@ fn least_squares_goes_by_the_length_that_the_program_reads() {
 }
 
 /// With `line`, the estimate never changes, whatever is measured.
+#[test]
+fn what_was_learnt_makes_a_scheduler_again() {
+    let mut bench = Bench::new(SES, vec![Program::new("strips")], Limits::UNLIMITED);
+    bench.scheduler.set_program(FLOW, ProgramId(0));
+    // So many packets without any time on the link that their mean is all but 0.
+    for _ in 0..30_000 {
+        let _ = bench.send(100);
+        bench.serve(10, 0);
+    }
+    let setup = Setup { programs: bench.scheduler.learnt(), ..Setup::new(2, Limits::UNLIMITED) };
+    let spec: PolicySpec = "drfq:estimator=ses".parse().expect("valid");
+    assert!(spec.build(&setup).is_ok(), "{:?}", setup.programs);
+}
+
 #[test]
 fn a_configured_line_stays() {
     let line = Program { cost: Some(Cost::new(2.0, 100.0).expect("in range")), ..Program::new("p") };
