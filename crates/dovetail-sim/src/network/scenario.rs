@@ -5,7 +5,7 @@ use std::{
     io,
 };
 
-use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Weight};
+use dovetail_sched::{DropPolicy, Limits, Nanos, PolicyError, PolicySpec, Weight};
 use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
@@ -255,7 +255,12 @@ impl Nodes {
             .as_deref()
             .unwrap_or("fifo")
             .parse()
-            .map_err(|error: dovetail_sched::PolicyError| error.to_string())?;
+            .map_err(|error: PolicyError| match error {
+                PolicyError::OrdersOther { name, .. } => format!(
+                    "'{name}' orders requests at a gateway, not packets on a link: compare it in a network with [access]"
+                ),
+                error => error.to_string(),
+            })?;
         let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
         for from in &from {
             for to in &to {

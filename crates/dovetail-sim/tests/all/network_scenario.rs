@@ -304,6 +304,12 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("watched = true", "colour = 3", 6, "unknown field `colour`, expected one of `between`"),
     ("watched = true", "watched = true\npolicy = \"fastest\"", 3, "link: unknown policy 'fastest': available are fifo"),
+    (
+        "watched = true",
+        "watched = true\npolicy = \"grants\"",
+        3,
+        "link: 'grants' orders requests at a gateway, not packets on a link: compare it in a network with [access]",
+    ),
     ("watched = true", "watched = true\npolicy = \"drr:quanta=3\"", 3, "quanta"),
     ("watched = true", "watched = true\nbuffer_packets = 0", 3, "link: a buffer holds at least a packet"),
     ("watched = true", "watched = true\nbuffer = 0", 3, "link: a buffer holds at least a packet"),
