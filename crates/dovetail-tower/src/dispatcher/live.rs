@@ -7,7 +7,10 @@ use std::{
 
 use dovetail_sched::{Nanos, request::UserId};
 
-use super::spent::{Doing, Spending, Timesheet};
+use super::{
+    released::Waiters,
+    spent::{Doing, Spending, Timesheet},
+};
 
 /// The dispatcher's record of a request.
 #[derive(Debug)]
@@ -30,7 +33,10 @@ pub(super) struct Live {
     pub(super) timesheet: Timesheet,
     /// Where its time is added when it ends.
     pub(super) spending: Option<Arc<Spending>>,
+    /// The task that polled last.
     pub(super) waker: Option<Waker>,
+    /// The tasks that await its release.
+    pub(super) waiters: Waiters,
 }
 
 impl Live {
@@ -50,6 +56,7 @@ impl Live {
             timesheet,
             spending: None,
             waker: None,
+            waiters: Waiters::default(),
         }
     }
 }

@@ -31,6 +31,7 @@
 
 mod limits;
 mod live;
+mod released;
 mod shadow;
 mod spent;
 mod state;
@@ -142,7 +143,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
 
     /// Adds a request of a user, of `length` units if that is known. `label` is for monitoring.
     ///
-    /// The user is in `class` from now on, with all their requests; a class that does not exist counts as the last. O(log n),
+    /// The user is in `class` from now on, with all their requests; a class that does not exist counts as the first. O(log n),
     /// like the policy.
     #[must_use]
     pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
@@ -181,7 +182,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     ) -> Ticket<K> {
         let state = &mut *guard;
         state.forget(now);
-        let class = ClassId(class.0.min(state.classes.len() as u32 - 1));
+        let class = if (class.0 as usize) < state.classes.len() { class } else { ClassId(0) };
         let user = match state.users.number(who) {
             Some(user) => user,
             None => {

@@ -176,6 +176,7 @@ impl<K> Shared<K> {
             live.window = turn.window;
             live.ready = false;
             wake.extend(live.waker.take());
+            wake.extend(live.waiters.take());
             state.turn(turn.request.0 as usize, now);
         }
         let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    future::poll_fn,
     hash::Hash,
     sync::Arc,
     task::{Context, Poll},
@@ -14,6 +13,7 @@ use dovetail_sched::{
 };
 
 use super::{
+    released::Released,
     shadow::Owner,
     spent::{Spending, Spent},
     state::Shared,
@@ -67,12 +67,13 @@ impl<K> Ticket<K> {
         self.shared.pump(state);
     }
 
-    /// Waits until the request is released.
+    /// Waits until the request is released. Any number of tasks may wait.
     pub async fn released(&self) {
-        poll_fn(|cx| self.poll_released(cx)).await;
+        Released::new(&self.shared, self.id).await;
     }
 
-    /// Whether the request is released; if not, the task is woken when it is.
+    /// Whether the request is released; if not, the task is woken when it is. A ticket remembers only the task that polled it
+    /// last, with this or [`poll_allowed`](Self::poll_allowed).
     pub fn poll_released(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         let live = &mut state.live[self.id];
@@ -104,7 +105,7 @@ impl<K> Ticket<K> {
     }
 
     /// Units of the response that may be taken in, and the window. If there are none, tells the scheduler that units wait and
-    /// registers the task to be woken at the next turn.
+    /// registers the task to be woken at the next turn, instead of any that polled before.
     pub fn poll_allowed(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];

@@ -75,6 +75,33 @@ async fn who_drops_a_ticket_gives_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_class_that_does_not_exist_counts_as_the_first() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 2.0]);
+    let tickets = [(0, 1), (1, 2), (2, u32::MAX), (0, 99)].map(|(who, class)| arrive(&dispatcher, who, class));
+    let classes = &dispatcher.view().totals.classes;
+    assert_eq!([classes[0].requests, classes[1].requests], [3, 1]);
+    assert_eq!([classes[0].waiting + classes[0].outstanding, classes[1].waiting + classes[1].outstanding], [4, 0]);
+    drop(tickets);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_tasks_that_await_one_release_are_woken() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let (first, second) = (arrive(&dispatcher, 0, 0), Arc::new(arrive(&dispatcher, 1, 0)));
+    let wait = || {
+        let second = Arc::clone(&second);
+        tokio::spawn(async move { second.released().await })
+    };
+    let (one, other) = (wait(), wait());
+    pass(SECOND).await;
+    assert!(!one.is_finished() && !other.is_finished());
+    first.end();
+    pass(SECOND).await;
+    assert!(one.is_finished() && other.is_finished());
+    second.released().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_is_woken_when_another_ends() {
     let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
     let (first, second) = (arrive(&dispatcher, 0, 0), arrive(&dispatcher, 1, 0));
@@ -258,11 +285,4 @@ async fn the_driver_ends_with_the_desk_and_its_tickets() {
 fn a_desk_has_a_class() {
     let spec: RequestSpec = "none".parse().expect("a policy");
     assert!(Dispatcher::<u32>::new(&spec, &tokens(1_000.0), &[]).is_err());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_class_that_there_is_not_is_the_last() {
-    let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0, 1.0]);
-    let _ticket = arrive(&dispatcher, 0, 9);
-    assert_eq!(waiting_and_outstanding(&dispatcher), [(0, 0), (0, 1)]);
 }

@@ -100,7 +100,7 @@ impl Book {
         match event {
             Event::Arrive(who, class) => {
                 self.open.push((who, arrive(&self.dispatcher, who, class)));
-                let class = class.min(self.classes - 1);
+                let class = if class < self.classes { class } else { 0 };
                 self.class_of[who as usize] = class;
                 self.known.entry(who).or_insert((self.lines.len(), Nanos::ZERO));
                 self.lines.push(Line::Asked { class, who });

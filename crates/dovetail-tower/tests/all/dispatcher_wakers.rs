@@ -1,6 +1,8 @@
 //! A waker may hold the last reference to a task, and the task a ticket: the dispatcher is unlocked whenever it drops one.
 
 use std::{
+    future::Future,
+    pin::pin,
     sync::{Arc, Mutex, mpsc},
     task::{Context, Wake, Waker},
     thread,
@@ -61,6 +63,29 @@ fn another_waker_takes_its_place_where_units_are_asked_for() {
         std::mem::forget((first, second));
     });
     assert_eq!(left, 2);
+}
+
+#[test]
+fn a_task_that_awaits_the_release_is_dropped_with_its_wait() {
+    let left = left_after(|[first, second, third]| {
+        let mut released = Box::pin(second.released());
+        assert!(released.as_mut().poll(&mut Context::from_waker(&task(third))).is_pending());
+        drop(released);
+        std::mem::forget((first, second));
+    });
+    assert_eq!(left, 2);
+}
+
+#[test]
+fn a_wait_keeps_its_last_waker() {
+    let left = left_after(|[first, second, third]| {
+        let mut released = pin!(second.released());
+        assert!(released.as_mut().poll(&mut Context::from_waker(&task(third))).is_pending());
+        assert!(released.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        first.end();
+        assert!(released.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    });
+    assert_eq!(left, 0);
 }
 
 #[test]
