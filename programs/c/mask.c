@@ -1,8 +1,8 @@
-/* The program 'mask': the payload of UDP over IPv4 is combined with a repeated key by exclusive or.
+/* The program 'mask': XORs the payload of UDP over IPv4 with a repeated key.
  *
- * Two boxes with it at the ends of a path restore what the first one masked. It hides nothing from an attacker; it is
- * here as the least that touches every byte. The UDP checksum becomes 0, which says that there is none. Fragments and
- * everything else pass untouched.
+ * With a box at each end of a path, the second restores what the first masked. It hides nothing from an attacker: it is
+ * an example of a program that touches every byte. The UDP checksum is set to 0, which means that there is none. Fragments
+ * and all other frames pass untouched.
  */
 #include "dovetail_program.h"
 

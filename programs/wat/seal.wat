@@ -1,7 +1,7 @@
-;; The program 'seal': the frame's CRC-32 is appended to it, in the order in which Ethernet sends its check sequence.
+;; The program 'seal': appends the frame's CRC-32, in the byte order of Ethernet's check sequence.
 ;;
-;; The table of 256 words is computed once, when the box asks for the buffer. Each byte is one step through it, so the
-;; time grows with the frame's length. A frame that may not grow by four bytes passes untouched.
+;; The table of 256 words is computed once, when the box asks for the buffer. Each byte takes one lookup, so the time grows
+;; with the frame's length. A frame that may not grow by four bytes passes untouched.
 (module
   ;;    1,024   table
   ;;    4,096   frame, up to the end of the memory

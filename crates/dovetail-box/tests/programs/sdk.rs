@@ -28,27 +28,36 @@ fn from_file(module: &Path) -> Program {
     compile(&fs::read(module).unwrap(), ProgramLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Builds the crate in a folder, if the target is installed.
-fn from_rust(folder: &Path, name: &str) -> Option<Program> {
+/// Cargo for a crate that has its own settings, which cargo finds from there: flags for coverage and the like do not apply.
+fn cargo(command: &str, target: &Path) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([command, "--offline", "--target-dir"]).arg(target);
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
+/// Whether Rust can build for WebAssembly.
+fn has_target() -> bool {
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
-    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").is_dir() {
+    let has = sysroot.join("lib/rustlib/wasm32-unknown-unknown").is_dir();
+    if !has {
         dovetail_skip::skipped(
             "rustc has no target wasm32-unknown-unknown ('rustup target add wasm32-unknown-unknown')",
         );
+    }
+    has
+}
+
+/// Builds the crate in a folder, if the target is installed.
+fn from_rust(folder: &Path, name: &str) -> Option<Program> {
+    if !has_target() {
         return None;
     }
     let target = tempfile::tempdir().unwrap();
-    // The folder has its own cargo settings, which cargo finds from there. Flags for coverage and the like do not apply to it.
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--offline", "--target-dir"])
-        .arg(target.path())
-        .current_dir(folder)
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET")
-        .output()
-        .unwrap();
+    let built = cargo("build", target.path()).args(["--release", "--quiet"]).current_dir(folder).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     Some(from_file(&target.path().join("wasm32-unknown-unknown/release").join(name).with_extension("wasm")))
 }
@@ -259,32 +268,54 @@ fn the_book_s_program_in_c_runs() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("untag.c");
     fs::write(&source, of_the_book("c")).unwrap();
-    if let Some(program) = from_c(&source) {
-        assert_untags(program);
+    let Some(program) = from_c(&source) else { return };
+    assert_untags(program);
+    // The command as the book has it, in the repository's folder.
+    std::os::unix::fs::symlink(root().join("programs"), folder.path().join("programs")).unwrap();
+    let page = page();
+    let command = page.lines().find_map(|line| line.strip_prefix("$ clang ")).unwrap();
+    let built = Command::new("clang").args(command.split(' ')).current_dir(folder.path()).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert_untags(from_file(&folder.path().join("untag.wasm")));
+}
+
+/// The book's crate beside a link to the repository, made as the book says.
+fn crate_of_the_book(folder: &Path) -> PathBuf {
+    std::os::unix::fs::symlink(root(), folder.join("dovetail")).unwrap();
+    let own = folder.join("untag");
+    for part in ["src", ".cargo"] {
+        fs::create_dir_all(own.join(part)).unwrap();
     }
+    let manifest = blocks(&page(), "toml").into_iter().find(|block| block.starts_with("[package]")).unwrap();
+    fs::write(own.join("Cargo.toml"), manifest).unwrap();
+    fs::write(own.join("src/lib.rs"), of_the_book("rust")).unwrap();
+    fs::copy(root().join("programs/rust/.cargo/config.toml"), own.join(".cargo/config.toml")).unwrap();
+    own
 }
 
 #[test]
 fn the_book_s_program_in_rust_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let sdk = root().join("programs/rust");
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write("src/lib.rs", &of_the_book("rust"));
-    write(".cargo/config.toml", &fs::read_to_string(sdk.join(".cargo/config.toml")).unwrap());
-    write(
-        "Cargo.toml",
-        &format!(
-            "[workspace]\n[package]\nname = \"untag\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
-             [dependencies]\ndovetail-program = {{ path = {:?} }}\n[profile.release]\npanic = \"abort\"\n",
-            sdk.join("dovetail-program")
-        ),
-    );
-    if let Some(program) = from_rust(folder.path(), "untag") {
+    if let Some(program) = from_rust(&crate_of_the_book(folder.path()), "untag") {
         assert_untags(program);
+    }
+}
+
+#[test]
+fn the_tests_of_the_book_s_program_in_rust_run_here_and_compile_for_webassembly() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = crate_of_the_book(folder.path());
+    let test = |arguments: &[&str]| {
+        let output = cargo("test", Path::new("target")).args(arguments).current_dir(&own).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+        assert!(output.status.success() && !said.contains("warning"), "{said}");
+        said
+    };
+    let host = Command::new("rustc").args(["--print", "host-tuple"]).output().unwrap();
+    let said = test(&["--target", String::from_utf8(host.stdout).unwrap().trim()]);
+    assert!(said.contains("test result: ok. 1 passed"), "{said}");
+    if has_target() {
+        test(&["--no-run"]);
     }
 }
 

@@ -16,9 +16,21 @@
 //! }
 //!
 //! program!(Short);
+//!
+//! #[cfg(test)]
+//! mod tests {
+//!     use super::*;
+//!
+//!     #[test]
+//!     fn long_frames_are_dropped() {
+//!         let (mut program, mut room) = (Short::NEW, [0; 1500]);
+//!         assert_eq!(program.process(&mut Frame::new(&mut room, 1000)), Verdict::Untouched);
+//!         assert_eq!(program.process(&mut Frame::new(&mut room, 1001)), Verdict::Drop);
+//!     }
+//! }
 //! ```
 //!
-//! A panic is a trap: the packet is dropped, and the program begins again with [`Program::NEW`].
+//! A panic is a trap: the packet is dropped, and the program restarts with [`Program::NEW`].
 #![no_std]
 
 use core::{
@@ -32,12 +44,12 @@ pub const ABI: i32 = 1;
 /// The bytes of the buffer: an IP packet of 65,535 with its Ethernet header and tags, and 256 that a frame may grow by.
 pub const BUFFER_BYTES: usize = 65_557 + 256;
 
-/// What is to be done with a frame.
+/// What the box does with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Send it on as it came, whatever has been written to it.
+    /// Forward it as it was received, whatever has been written to it.
     Untouched,
-    /// Send it on as it is now.
+    /// Forward it as it is now.
     Forward,
     /// Drop it.
     Drop,
@@ -45,23 +57,32 @@ pub enum Verdict {
 
 /// A program's state, and what it does to a frame.
 pub trait Program: Sized + 'static {
-    /// Before the first packet, and after a trap.
+    /// The initial state, also used after a trap.
     const NEW: Self;
 
-    /// Handles a frame.
+    /// Processes a frame.
     fn process(&mut self, frame: &mut Frame<'_>) -> Verdict;
 }
 
-/// An Ethernet frame without its check sequence, and the room behind it.
+/// An Ethernet frame without its check sequence, and the room behind it into which it can grow.
 #[derive(Debug)]
 pub struct Frame<'a> {
     room: &'a mut [u8],
     length: usize,
 }
 
-impl Frame<'_> {
-    /// Makes it longer or shorter. What it is longer by holds anything. `false`, and nothing happens, where it may not
-    /// be so long.
+impl<'a> Frame<'a> {
+    /// The frame in the first `length` bytes of `room`, for tests: the box provides a program's frames.
+    ///
+    /// # Panics
+    /// When `room` is shorter than that.
+    #[must_use]
+    pub fn new(room: &'a mut [u8], length: usize) -> Self {
+        assert!(length <= room.len(), "the frame is longer than its room");
+        Self { room, length }
+    }
+
+    /// Changes its length. Added bytes are unspecified. Returns `false` and changes nothing if that is too long.
     pub fn resize(&mut self, length: usize) -> bool {
         let fits = length <= self.room.len();
         if fits {
@@ -85,7 +106,7 @@ impl DerefMut for Frame<'_> {
     }
 }
 
-/// The buffer and the program: what [`program!`] has one of.
+/// The buffer and the program, of which [`program!`] defines one.
 #[doc(hidden)]
 pub struct Cell<P> {
     buffer: UnsafeCell<[u8; BUFFER_BYTES]>,
@@ -114,7 +135,8 @@ impl<P: Program> Cell<P> {
         // to the buffer, waits meanwhile.
         let (room, program) = unsafe { (&mut (&mut *self.buffer.get())[..most], &mut *self.program.get()) };
         let address = room.as_ptr() as usize;
-        let mut frame = Frame { length: length.min(room.len()), room };
+        let length = length.min(room.len());
+        let mut frame = Frame { room, length };
         let verdict: i64 = match program.process(&mut frame) {
             Verdict::Untouched => 0,
             Verdict::Forward => 1,
@@ -124,13 +146,13 @@ impl<P: Program> Cell<P> {
     }
 }
 
-/// Exports a [`Program`], and what to do about a panic.
+/// Exports a [`Program`], and makes a panic a trap.
 #[macro_export]
 macro_rules! program {
     ($program:ty) => {
         static PROGRAM: $crate::Cell<$program> = $crate::Cell::new();
 
-        // SAFETY: these names are the interface's, and nothing else in a program has them.
+        // SAFETY: the interface reserves these names, so nothing else in a program has them.
         #[unsafe(no_mangle)]
         extern "C" fn dv_abi() -> i32 {
             $crate::ABI
@@ -148,7 +170,8 @@ macro_rules! program {
             PROGRAM.process(length, most)
         }
 
-        #[cfg(target_arch = "wasm32")]
+        // Tests link the standard library, which has its own.
+        #[cfg(all(target_arch = "wasm32", not(test)))]
         #[panic_handler]
         fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
             core::arch::wasm32::unreachable()

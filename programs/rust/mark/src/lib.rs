@@ -1,4 +1,4 @@
-//! The program `mark`: the first packets of a flow are less likely to be dropped than the later ones.
+//! The program `mark`: routers are less likely to drop the first packets of a flow than later ones.
 #![no_std]
 
 mod mark;

@@ -1,28 +1,28 @@
-//! Marks packets by how many their flow has sent: AF21 for the first [`FEW`], AF23 for those behind (RFC 2597), which a
-//! router drops first. So short flows get through a congested link.
+//! Marks packets by how many their flow has sent: AF21 for the first [`FEW`], AF23 for later ones (RFC 2597), which
+//! routers drop first. So short flows get through a congested link.
 //!
-//! Flows are counted in a table of fixed size, by a hash of addresses, protocol and ports; two flows of one place count
-//! together. ECN stays as it is. IPv4's checksum is adjusted for the one word that changes (RFC 1624).
+//! Packets are counted in a table of fixed size, by a hash of addresses, protocol and ports; flows with the same entry
+//! are counted together. ECN does not change. IPv4's checksum is adjusted for the one word that changes (RFC 1624).
 
-/// Packets of a flow that count as its first.
+/// Number of packets of a flow that count as its first.
 pub const FEW: u16 = 16;
-/// AF21.
+/// AF21, for a flow's first packets.
 pub const FIRST: u8 = 18;
-/// AF23.
+/// AF23, for later ones.
 pub const LATER: u8 = 22;
 
 const FLOWS: usize = 4096;
 
-/// Counts of packets.
+/// The packet counts of flows.
 pub struct Marker {
     packets: [u16; FLOWS],
 }
 
 impl Marker {
-    /// No packet yet.
+    /// Before the first packet.
     pub const NEW: Self = Self { packets: [0; FLOWS] };
 
-    /// Marks the IP packet in a frame. `false`, and nothing is written, where there is none.
+    /// Marks the IP packet in a frame. Returns `false` and changes nothing if there is none.
     pub fn mark(&mut self, frame: &mut [u8]) -> bool {
         let Some((at, version)) = ip(frame) else { return false };
         let Some(packet) = frame.get_mut(at..) else { return false };
@@ -47,7 +47,7 @@ impl Marker {
                     return false;
                 }
                 let class = self.class(packet, 8..40, packet[6], 40);
-                // The traffic class lies across two bytes: its upper half in the first.
+                // The traffic class spans two bytes: its upper half is in the first.
                 packet[0] = packet[0] & 0xf0 | class >> 2;
                 packet[1] = (class & 3) << 6 | packet[1] & 0x3f;
             }
@@ -55,7 +55,7 @@ impl Marker {
         true
     }
 
-    /// Counts a packet, and says what it is to be marked with.
+    /// Counts a packet, and returns its code point.
     fn class(&mut self, packet: &[u8], addresses: core::ops::Range<usize>, protocol: u8, at_ports: usize) -> u8 {
         let ports = matches!(protocol, 6 | 17).then(|| packet.get(at_ports..)?.get(..4)).flatten().unwrap_or_default();
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -68,7 +68,7 @@ impl Marker {
     }
 }
 
-/// Where the IP header begins, behind up to two VLAN tags, and the version that both link and header say.
+/// Where the IP header begins, after up to two VLAN tags, and its version, if link and header agree on that.
 fn ip(frame: &[u8]) -> Option<(usize, u8)> {
     let mut at = 12;
     let mut kind = word(frame, at)?;
