@@ -2,22 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use dovetail_sched::request::{FarQueue, RequestSetup, RequestSpec};
+use dovetail_sched::request::FarQueue;
 
 // On the page from here.
 use dovetail_sched::{
-    Nanos, Weight,
-    request::{ClassId, Request, RequestId, RequestScheduler, UserId},
+    Nanos, PolicyError, Weight,
+    request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 
 trait Sockets {
     /// Sends the request to its server, over a connection whose receive buffer is `window` units long at first.
     fn release(&mut self, request: RequestId, window: u64);
-    /// `units` more of the response may be read than so far, and `window` may be on their way beyond that.
+    /// `units` more of the response may be read than so far, and `window` more may be in flight.
     fn may_read(&mut self, request: RequestId, units: u64, window: u64);
 }
 
-/// Does all that may be done now. The time to be called again at, if nothing happens before.
+/// A scheduler for a link with a goodput of 239,000 bytes a second, and for as many users, all in one class.
+fn gateway(policy: &str, users: u32) -> Result<Box<dyn RequestScheduler>, PolicyError> {
+    let mut scheduler = policy.parse::<RequestSpec>()?.build(&RequestSetup::for_bytes(239_000.0))?;
+    scheduler.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+    for user in 0..users {
+        scheduler.set_user(UserId(user), ClassId(0), Nanos::ZERO);
+    }
+    Ok(scheduler)
+}
+
+/// Does everything that can be done now. Returns when to call it again if nothing happens sooner.
 fn serve(scheduler: &mut dyn RequestScheduler, sockets: &mut impl Sockets, now: Nanos) -> Option<Nanos> {
     while let Some(turn) = scheduler.dequeue(now) {
         if turn.releases {
@@ -28,8 +38,8 @@ fn serve(scheduler: &mut dyn RequestScheduler, sockets: &mut impl Sockets, now: 
     scheduler.poll_at()
 }
 
-/// A user's request came, the `id`-th.
-fn asked(
+/// A user's request arrived, with this id.
+fn arrived(
     scheduler: &mut dyn RequestScheduler,
     sockets: &mut impl Sockets,
     id: u32,
@@ -65,18 +75,13 @@ const LENGTH: u64 = 50_000;
 /// Runs every request policy through the page's gateway: all requests are released and read completely.
 #[test]
 fn the_page_s_gateway_answers_everybody() {
-    for policy in ["none", "msf-rs", "grants", "delay-pools"] {
-        let spec: RequestSpec = policy.parse().expect("a policy");
-        let mut scheduler = spec.build(&RequestSetup::for_bytes(239_000.0)).expect("it is built");
+    for policy in ["none", "msf-rs", "grants:delay=30ms", "delay-pools"] {
+        let mut scheduler = gateway(policy, 3).expect("it is built");
         let (scheduler, mut far, mut toy) = (scheduler.as_mut(), FarQueue::default(), Toy::default());
         let mut now = Nanos::ZERO;
-        for user in 0..3 {
-            scheduler.set_class(ClassId(user), Weight::ONE, now);
-            scheduler.set_user(UserId(user), ClassId(user), now);
-        }
         let mut again = None;
         for id in 0..6 {
-            again = asked(scheduler, &mut toy, id, id % 3, now);
+            again = arrived(scheduler, &mut toy, id, id % 3, now);
         }
         let mut read: BTreeMap<RequestId, u64> = BTreeMap::new();
         while read.len() < 6 || read.values().any(|&bytes| bytes < LENGTH) {

@@ -10,11 +10,11 @@ use crate::{Knobs, Nanos, PolicyError, Weight};
 
 /// Decides which request is released next and which response may continue.
 pub trait RequestScheduler: fmt::Debug + Send {
-    /// Adds a class, or changes its weight.
+    /// Adds a class, or changes its weight. Set classes before users, and users before their requests.
     fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos);
 
-    /// Adds a user, or moves them to another class with all their requests. Classes and users must be set before anything
-    /// refers to them; a request of an unknown user is ignored.
+    /// Adds a user, or moves them to another class with all their requests. Ignored if the class has not been
+    /// [set](Self::set_class): the user stays unknown, or in their class.
     fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos);
 
     /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
@@ -23,7 +23,8 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Sets the link's rate in units per second. One out of [range](super::RequestSetup::is_rate) is ignored.
     fn set_rate(&mut self, units_per_s: f64, now: Nanos);
 
-    /// A request arrived.
+    /// A request arrived. Ignored if its user has not been [set](Self::set_user), or if its id belongs to a request that is
+    /// neither [ended](Self::ended) nor [cancelled](Self::cancel). A request that was ignored is never released.
     fn enqueue(&mut self, request: &Request, now: Nanos);
 
     /// The response's length in units, as its sender states it, or as observed once all that is left waits. If more arrives

@@ -15,8 +15,8 @@ use crate::{
 
 /// A packet scheduler: per-flow queues and the policy that orders them. The crate's front page describes when to call what.
 ///
-/// Only hints have default implementations, so that a scheduler around another cannot lose a method unnoticed;
-/// [`forward_scheduler!`](crate::forward_scheduler) writes methods that only forward.
+/// Only the hints [`upcoming`](Self::upcoming) and [`lets_lone_pass`](Self::lets_lone_pass) have default implementations: a
+/// scheduler around another forwards them too. [`forward_scheduler!`](crate::forward_scheduler) writes methods that only forward.
 pub trait Scheduler: fmt::Debug + Send {
     /// Offers a packet that arrived at `now`. The cost depends on the policy: see `dovetail policies`.
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission;
