@@ -186,7 +186,7 @@ impl Sending {
         loop {
             if let Some(piece) = self.gathered.next() {
                 // Until the next piece is requested.
-                self.untaken(true);
+                self.client_blocked(true);
                 return Poll::Ready(Some(Ok(piece)));
             }
             if let Some(broken) = self.broken.take() {
@@ -226,7 +226,7 @@ impl Sending {
             return Poll::Ready(Some(Err(Broken::Stalled)));
         }
         ready!(self.flow.poll_room(cx));
-        self.untaken(false);
+        self.client_blocked(false);
         if self.rest == Some(0) {
             return Poll::Ready(None);
         }
@@ -254,9 +254,9 @@ impl Sending {
     }
 
     /// Reports whether received bytes are waiting for the client to take them.
-    fn untaken(&self, is_untaken: bool) {
+    fn client_blocked(&self, is_blocked: bool) {
         if let Some(idle) = self.in_flight.as_ref().and_then(|in_flight| in_flight.idle.as_ref()) {
-            idle.gate.untaken(is_untaken);
+            idle.gate.client_blocked(is_blocked);
         }
     }
 

@@ -50,7 +50,7 @@ impl Exchange<'_> {
         }
         let record = self.record;
         let ticket = link.arrive((&record.who, &record.party), record.scheduled(), &self.wanted.host)?;
-        ticket.tells(&record.spending);
+        ticket.record_into(&record.spending);
         ticket.released().await;
         record.queue.set(Link::waited(&ticket));
         match record.account.refusal() {

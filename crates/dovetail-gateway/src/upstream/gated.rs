@@ -140,9 +140,9 @@ impl Gate {
     }
 
     /// Reports whether received bytes are waiting for the client to take them.
-    pub(crate) fn untaken(&self, is_untaken: bool) {
+    pub(crate) fn client_blocked(&self, is_blocked: bool) {
         if let Some(response) = &*self.response.borrow() {
-            response.ticket.untaken(is_untaken);
+            response.ticket.client_blocked(is_blocked);
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Live {
     /// Whether the scheduler has been told that units wait.
     pub(super) ready: bool,
     /// Whether its client has yet to take what was received.
-    pub(super) untaken: bool,
+    pub(super) client_blocked: bool,
     pub(super) timesheet: Timesheet,
     /// Where its time is added when it ends.
     pub(super) spending: Option<Arc<Spending>>,
@@ -52,7 +52,7 @@ impl Live {
             allowed: 0,
             window: 0,
             ready: false,
-            untaken: false,
+            client_blocked: false,
             timesheet,
             spending: None,
             waker: None,
@@ -66,7 +66,7 @@ impl Live {
     pub(super) fn doing(&self) -> Doing {
         match self.released {
             None => Doing::Waiting,
-            Some(_) if self.untaken => Doing::Client,
+            Some(_) if self.client_blocked => Doing::Client,
             Some(_) if self.ready => Doing::Waiting,
             Some(_) if self.received == 0 => Doing::Server,
             Some(_) => Doing::Receiving,

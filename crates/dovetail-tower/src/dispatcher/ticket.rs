@@ -152,9 +152,9 @@ impl<K> Ticket<K> {
     }
 
     /// Reports whether received units are waiting for the request's client to take them; that time counts as the client's.
-    pub fn untaken(&self, is_untaken: bool) {
+    pub fn client_blocked(&self, is_blocked: bool) {
         let (mut state, now) = self.shared.enter();
-        state.live[self.id].untaken = is_untaken;
+        state.live[self.id].client_blocked = is_blocked;
         state.turn(self.id, now);
     }
 
@@ -167,7 +167,7 @@ impl<K> Ticket<K> {
     }
 
     /// Adds the request's time to `spending` when it ends.
-    pub fn tells(&self, spending: &Arc<Spending>) {
+    pub fn record_into(&self, spending: &Arc<Spending>) {
         self.shared.lock().live[self.id].spending = Some(Arc::clone(spending));
     }
 

@@ -37,15 +37,15 @@ async fn time_goes_to_whose_units_came_to_the_server_and_to_the_client() {
     let first = arrive("ann", 0);
     let [again, amy, bob] = [arrive("ann", 0), arrive("amy", 0), arrive("bob", 1)];
     let spending = Arc::new(Spending::default());
-    first.tells(&spending);
+    first.record_into(&spending);
     pass(20).await;
     // 10 ms of link time, and 4 ms of no known class.
     first.received(1_000);
     dispatcher.stray(None, 400);
     pass(30).await;
-    first.untaken(true);
+    first.client_blocked(true);
     pass(5).await;
-    first.untaken(false);
+    first.client_blocked(false);
     pass(5).await;
     let expected = Spent { server: ms(20), receiving: ms(30 + 5), client: ms(5), ..Spent::default() };
     assert_eq!(first.spent(), expected);
@@ -103,7 +103,7 @@ async fn it_is_divided_without_remainder_whatever_happens() {
             let user = draw(4);
             if tickets.len() < 12 && draw(3) == 0 {
                 let ticket = dispatcher.arrive(&USERS[user], ClassId(user as u32 / 2), None, "a".into());
-                ticket.tells(&spending);
+                ticket.record_into(&spending);
                 tickets.push(ticket);
             } else if !tickets.is_empty() {
                 let at = draw(tickets.len());
@@ -111,7 +111,7 @@ async fn it_is_divided_without_remainder_whatever_happens() {
                 match draw(7) {
                     0 | 1 if ticket.is_released() => ticket.received(draw(400) as u64 + 1),
                     2 => drop(asks(ticket).await),
-                    3 if ticket.is_released() => ticket.untaken(draw(2) == 0),
+                    3 if ticket.is_released() => ticket.client_blocked(draw(2) == 0),
                     4 => dispatcher.stray((draw(2) == 0).then_some(ClassId(1)), draw(900) as u64),
                     5 if draw(40) == 0 => dispatcher.reclassify(|who| ClassId(u32::from(who.starts_with('a')))),
                     6 => {

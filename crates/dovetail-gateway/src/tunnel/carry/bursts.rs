@@ -95,7 +95,7 @@ impl Tunnel {
         let Record { who, party, .. } = &self.record;
         let place = self.link.arrive((who, party), self.record.scheduled(), &self.label);
         let place = place.map_err(|refusal| io::Error::other(refusal.to_string()))?;
-        place.tells(&self.record.spending);
+        place.record_into(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());
             // What arrives next may belong to the response before: the scheduler would take its delay for a round trip.
