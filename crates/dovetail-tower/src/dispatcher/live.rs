@@ -8,8 +8,8 @@ use std::{
 use dovetail_sched::{Nanos, request::UserId};
 
 use super::{
-    released::Waiters,
     spent::{Doing, Spending, Timesheet},
+    waiters::Waiters,
 };
 
 /// The dispatcher's record of a request.

@@ -38,6 +38,7 @@ mod state;
 mod ticket;
 mod users;
 mod view;
+mod waiters;
 
 use std::{
     fmt,

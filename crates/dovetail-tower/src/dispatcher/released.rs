@@ -2,25 +2,11 @@
 
 use std::{
     future::Future,
-    mem,
     pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
-use slab::Slab;
-
 use super::state::Shared;
-
-/// The tasks that wait for a request's release.
-#[derive(Debug, Default)]
-pub(super) struct Waiters(Slab<Waker>);
-
-impl Waiters {
-    /// Removes all tasks, to be woken.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
-        mem::take(&mut self.0).into_iter().map(|(_, waker)| waker)
-    }
-}
 
 /// One task's wait for the release of request `id`. It is among the request's waiters until the release, or until it is
 /// dropped.
@@ -41,8 +27,6 @@ impl<K> Future for Released<'_, K> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // Cloned and dropped while the dispatcher is unlocked: a waker may hold the last reference to a task with a ticket.
-        let waker = cx.waker().clone();
         let mut state = self.shared.lock();
         let live = &mut state.live[self.id];
         if live.released.is_some() {
@@ -50,17 +34,11 @@ impl<K> Future for Released<'_, K> {
             self.at = None;
             return Poll::Ready(());
         }
-        let before = match self.at.and_then(|at| live.waiters.0.get_mut(at)) {
-            Some(registered) => Some(mem::replace(registered, waker)),
-            None => {
-                let at = live.waiters.0.insert(waker);
-                drop(state);
-                self.at = Some(at);
-                return Poll::Pending;
-            }
-        };
+        let (at, before) = live.waiters.register(self.at, cx.waker().clone());
+        // Dropping a waker may end a task that holds a ticket, so the dispatcher is unlocked first.
         drop(state);
         drop(before);
+        self.at = Some(at);
         Poll::Pending
     }
 }
@@ -68,8 +46,8 @@ impl<K> Future for Released<'_, K> {
 impl<K> Drop for Released<'_, K> {
     fn drop(&mut self) {
         let Some(at) = self.at else { return };
-        // None are left after the release.
-        let waker = self.shared.lock().live[self.id].waiters.0.try_remove(at);
+        // None are left after the release. The waker is dropped after unlocking.
+        let waker = self.shared.lock().live[self.id].waiters.remove(at);
         drop(waker);
     }
 }
