@@ -30,6 +30,7 @@ def values(written):
         ("{ from = 0, to = 1, count = 5 }", [0, 0.25, 0.5, 0.75, 1]),
         ('{ from = 1, to = 100, count = 3, scale = "log" }', [1, 10, 100]),
         ('{ from = 1, to = 100, count = 5, scale = "log", whole = true }', [1, 3, 10, 32, 100]),
+        ('{ from = 1, to = 3, count = 5, whole = true, unit = "us" }', ["1us", "2us", "3us"]),
         ('{ from = 10, to = 30, step = 10, unit = "Mbps" }', ["10Mbps", "20Mbps", "30Mbps"]),
         ("[{ fixed = 1500 }]", [{"fixed": 1500}]),
         ("[[80, 443]]", [[80, 443]]),
@@ -51,6 +52,7 @@ def test_a_value_a_list_or_a_range(written, meant):
         ("{ from = 0, to = 2, count = 3, scale = 'log' }", "above 0"),
         ("{ from = 1, to = 2, count = 3, unti = 'us' }", "unknown key 'unti'"),
         ("{ from = 1, to = 2, count = true }", "whole number"),
+        ("{ from = 1, to = 2, count = 3, whole = 1 }", "true or false"),
         ("1979-05-27", "neither a number"),
     ],
 )
@@ -67,6 +69,11 @@ def test_every_combination_is_a_point_once():
     assert len({point.key("1") for point in points}) == len(points)
     assert {point.policy for point in points} == {"drfq", "tradeoff:alpha=0.3", "tradeoff:alpha=0.5"}
     assert points[0].changes == (("link.rate", "1Mbps"), ("load", 0.8))
+
+
+def test_a_count_may_be_written_as_a_float():
+    (point,) = read({"scenario": SCENARIO, "policy": "drfq", "set": {"queue_packets": 10.0}}, canonical)
+    assert point.changes == (("queue_packets", 10),) and isinstance(point.changes[0][1], int)
 
 
 def test_a_key_is_of_what_decides_the_result_and_nothing_else(tmp_path):
@@ -121,6 +128,8 @@ alpha = { from = 0.3, to = 1, step = 0.1 }
         ({"capture": 3}, "not a text"),
         ({"scenario": "none.toml"}, "there is no file"),
         ({"set": 3}, "table of scenario keys"),
+        ({"set": {"queue_packets": {"from": 1, "to": 100, "count": 5, "scale": "log"}}}, "set.queue_packets: 3.16228 is not a whole"),
+        ({"set": {"buffer_packets": "many"}}, "set.buffer_packets: 'many' is not a whole"),
     ],
 )
 def test_a_grid_that_says_nothing_is_refused(changed, why):
@@ -182,6 +191,7 @@ def test_a_table_may_start_with_a_byte_order_mark(tmp_path):
         ("scenario,policy\ns.toml\n", "not as many cells"),
         ("scenario,policy,set.load\ns.toml,drfq,nan\n", "no number"),
         ("scenario,policy,seed\ns.toml,drfq,x\n", "'x' is not a whole number"),
+        ("scenario,policy,set.queue_packets\ns.toml,drfq,1.5\n", "row 1: set.queue_packets: 1.5 is not a whole number"),
     ],
 )
 def test_a_table_that_says_nothing_is_refused(tmp_path, text, why):

@@ -24,7 +24,7 @@ from . import captures, known, listed, scenarios
 from .axes import Axis, axis, literal
 from .captures import Capture
 from .errors import GridError
-from .points import MAX_POINTS, Point, checked_seed, policy_text
+from .points import MAX_POINTS, Point, checked_change, checked_seed, policy_text
 from .scenarios import Canonical, Scenario, canonical_by_dovetail
 
 _KEYS = {"scenario", "capture", "policy", "seed", "set"}
@@ -108,7 +108,8 @@ def of_table(table: dict[str, Any], folder: Path, canonical: Canonical) -> Grid:
     grid = Grid(
         scenarios=_distinct([None if source is None else scenarios.read(source, folder, canonical) for source in sources]),
         captures=list(found) if "capture" in table else [None],
-        changes=[(key, values.distinct()) for key, values in sorted(changes, key=lambda change: change[0])],
+        changes=[(key, [checked_change(key, value, f"set.{key}") for value in values.distinct()])
+                 for key, values in sorted(changes, key=lambda change: change[0])],
         policies=policies.distinct(),
         seeds=[checked_seed(seed) for seed in seeds.distinct()],
     )

@@ -16,7 +16,7 @@ from . import captures, known, scenarios
 from .axes import literal
 from .captures import Capture
 from .errors import GridError
-from .points import MAX_POINTS, Point, checked_seed, policy_text
+from .points import MAX_POINTS, Point, checked_change, checked_seed, policy_text
 from .scenarios import Canonical, Scenario, canonical_by_dovetail
 
 _PLAIN = {"scenario", "capture", "policy", "seed"}
@@ -79,7 +79,8 @@ def _parts(row: dict[str, Any], where: str) -> tuple[str, str, str, tuple[tuple[
         if column.startswith("policy."):
             knobs.append((column.removeprefix("policy."), _value(cell, where)))
         elif column.startswith("set."):
-            changes.append((column.removeprefix("set."), literal(_value(cell, where), f"{where}: {column}")))
+            key, value = column.removeprefix("set."), literal(_value(cell, where), f"{where}: {column}")
+            changes.append((key, checked_change(key, value, f"{where}: {column}")))
     policy = row.get("policy") or ""
     seed = row.get("seed")
     seed = None if seed in (None, "") else checked_seed(_value(seed, where))

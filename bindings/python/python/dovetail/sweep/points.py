@@ -17,6 +17,8 @@ from .scenarios import Scenario
 #: The most points of a sweep: a set of their keys has to fit into memory when it is resumed.
 MAX_POINTS = 10_000_000
 _MAX_SEED = 2**64 - 1
+#: Keys of `set` that are counts of packets.
+_COUNTS = ("queue_packets", "buffer_packets")
 #: Changes when keys are made in another way.
 KEY_FORMAT = 1
 _KEY_BYTES = 16
@@ -63,6 +65,17 @@ def checked_seed(seed: Any) -> int | None:
     if seed is None or (not isinstance(seed, bool) and isinstance(seed, int) and 0 <= seed <= _MAX_SEED):
         return seed
     raise GridError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
+
+
+def checked_change(key: str, value: Any, where: str) -> Any:
+    """The value of a scenario's key, if it can have it: some are counts. Tables may hold whole numbers as floats."""
+    if key not in _COUNTS:
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise GridError(f"{where}: {value!r} is not a whole number; whole = true in a range rounds its numbers")
+    return value
 
 
 def policy_text(name: str, knobs: list[tuple[str, Any]]) -> str:
