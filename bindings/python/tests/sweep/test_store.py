@@ -76,6 +76,27 @@ def test_resuming_runs_failed_and_new_points_and_no_other(tmp_path):
     assert len(results) == 22 and results.failures.num_rows == 2 and results.missing == 0
 
 
+@pytest.mark.parametrize(("others", "kind"), [
+    ([pa.array([1.5]), pa.nulls(1, pa.string())], pa.float64()),
+    ([pa.nulls(1, pa.string()), pa.nulls(1, pa.float64())], pa.float64()),
+    ([pa.nulls(1, pa.string()), pa.nulls(1, pa.string())], pa.string()),
+    ([pa.nulls(1), pa.array([3], pa.uint64())], pa.uint64()),
+    ([pa.array([1.5]), pa.array([2], pa.uint64())], pa.float64()),
+    ([pa.array(["none"]), pa.array([1.5]), pa.array([True])], pa.string()),
+])
+def test_tables_whose_types_differ_are_one_table(others, kind):
+    from dovetail.sweep.encoding import merged
+
+    table = merged([pa.table({"x": values}) for values in others])
+    assert (table.num_rows, table["x"].type) == (len(others), kind)
+    assert [value is None for value in table["x"].to_pylist()] == [not values[0].is_valid for values in others]
+
+
+def test_columns_that_are_empty_everywhere_keep_their_type(tmp_path):
+    results = sweep({"scenario": {"name": "fake"}, "policy": ["drfq", "fifo"]}, tmp_path / "out")
+    assert (results.table["seed"].type, results.table["capture"].type) == (pa.uint64(), pa.string())
+
+
 def test_points_of_another_grid_stay(tmp_path):
     sweep(points(seed="1..10"), tmp_path / "out")
     results = sweep(points(seed="8..12"), tmp_path / "out", resume=True)

@@ -258,6 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::provenance::{InputFile, Origin};
 
     #[test]
     fn paths_name_the_columns_and_entries_go_by_their_names() {
@@ -274,6 +275,47 @@ mod tests {
             ("odd.1", Cell::Text("x".to_owned())),
         ];
         assert_eq!(cells, wanted.map(|(path, cell)| (path.to_owned(), cell)).into());
+    }
+
+    #[test]
+    fn a_column_has_the_same_type_where_it_is_empty() {
+        fn stated<T>(value: T) -> Option<Stated<T>> {
+            Some(Stated { value, origin: Origin::Given })
+        }
+        let bare = Provenance {
+            version: "0",
+            inputs: Vec::new(),
+            seed: None,
+            load: None,
+            link_bps: None,
+            pipeline: None,
+            queue_packets: None,
+            buffer_packets: None,
+            buffer_bytes: None,
+            drop: "tail".to_owned(),
+            window_s: None,
+            policies: Vec::new(),
+        };
+        let full = Provenance {
+            inputs: vec![InputFile { kind: "trace", name: "a.pcap".to_owned(), sha256: None }],
+            seed: Some(1),
+            load: stated(1.2),
+            link_bps: stated(1e9),
+            pipeline: stated(Some("no-wait".to_owned())),
+            queue_packets: Some(1),
+            buffer_packets: Some(1),
+            buffer_bytes: Some(1),
+            window_s: Some(0.1),
+            policies: vec!["drr".to_owned()],
+            ..bare.clone()
+        };
+        let document = [json!({ "policy": "drr" })];
+        let types = |provenance: &Provenance, trace: Option<&str>| {
+            let summary = Summary::of(&[Sampled { trace, provenance, policies: &document }]);
+            let of = |column: Column| std::mem::discriminant(&column);
+            summary.columns().map(|(name, column)| (name.to_owned(), of(column))).collect::<Vec<_>>()
+        };
+        assert_eq!(types(&bare, None), types(&full, Some("a.pcap")));
     }
 
     #[test]

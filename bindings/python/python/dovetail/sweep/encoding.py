@@ -33,9 +33,44 @@ def figures(given: "pa.Table | dict[str, Any]", apart: tuple[str, ...]) -> tuple
     return table.select(kept), {name: table[name][0].as_py() for name in table.column_names if name in apart}
 
 
+def merged(tables: list[pa.Table]) -> pa.Table:
+    """The rows of all tables, with the union of their columns. A column that is empty in one takes the type that it has in the others."""
+    filled: dict[str, list[pa.DataType]] = {}
+    empty: dict[str, list[pa.DataType]] = {}
+    for table in tables:
+        for field in table.schema:
+            has_values = table[field.name].null_count < table.num_rows
+            (filled if has_values else empty).setdefault(field.name, []).append(field.type)
+    kinds = {name: _kind(filled.get(name, []), empty.get(name, [])) for name in filled | empty}
+    alike = [_cast(table, kinds) for table in tables]
+    return pa.concat_tables(alike, promote_options="default")
+
+
+def _kind(filled: list[pa.DataType], empty: list[pa.DataType]) -> pa.DataType:
+    """The type of a column that has these. Without values it may have been written as text although it is a number."""
+    numbers = [kind for kind in empty if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
+    kinds = filled or numbers or empty
+    try:
+        schemas = [pa.schema([("x", kind)]) for kind in dict.fromkeys(kinds)]
+        return pa.unify_schemas(schemas, promote_options="permissive").field("x").type
+    except pa.ArrowException:
+        # Anything can be read as text.
+        return pa.string()
+
+
+def _cast(table: pa.Table, kinds: dict[str, pa.DataType]) -> pa.Table:
+    for at, field in enumerate(table.schema):
+        kind = kinds[field.name]
+        if field.type != kind:
+            values = table[field.name]
+            is_empty = values.null_count == table.num_rows
+            table = table.set_column(at, field.name, pa.nulls(table.num_rows, kind) if is_empty else values.cast(kind))
+    return table
+
+
 def results(found: list[tuple[dict[str, Any], pa.Table]]) -> bytes:
     """One row for each point: which it is, and its figures."""
-    table = pa.concat_tables([values for _, values in found], promote_options="permissive")
+    table = merged([values for _, values in found])
     points = _points([row for row, _ in found])
     for at, field in enumerate(points.schema):
         table = table.add_column(at, field, points[field.name])

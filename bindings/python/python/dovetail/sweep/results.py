@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from . import plot, store
+from . import encoding, plot, store
 from .errors import SweepError
 
 #: The ends of an interval.
@@ -138,18 +138,10 @@ def load(folder: str | Path) -> Results:
 
 
 def _all(folder: Path, kind: str) -> pa.Table:
-    tables = [_without_empty(store.read(path)) for path in store.files(folder, kind)]
+    tables = [store.read(path) for path in store.files(folder, kind)]
     if not tables:
         return pa.table({"key": pa.array([], pa.string())})
-    return pa.concat_tables(tables, promote_options="permissive").replace_schema_metadata(None)
-
-
-def _without_empty(table: pa.Table) -> pa.Table:
-    """The same, with columns that hold nothing as such: they take the type that they have elsewhere."""
-    for at, name in enumerate(table.column_names):
-        if name != "key" and table[name].null_count == table.num_rows:
-            table = table.set_column(at, name, pa.nulls(table.num_rows))
-    return table
+    return encoding.merged(tables).replace_schema_metadata(None)
 
 
 def _once(table: pa.Table) -> pa.Table:
