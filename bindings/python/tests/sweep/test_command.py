@@ -64,6 +64,23 @@ def test_a_policy_that_does_not_exist_is_refused_before_anything_runs(tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_sweep_knows_the_policies_that_a_run_knows():
+    import dovetail
+    from dovetail.sweep.known import _names
+
+    with pytest.raises(ValueError, match="unknown policy") as refused:
+        dovetail.simulate("middlebox", ["no-such-policy-at-all"])
+    assert set(str(refused.value).split("vailable are ")[1].split(", ")) == set(_names())
+
+
+def test_without_pyarrow_a_sweep_says_what_to_install(tmp_path):
+    script = ("import sys; sys.modules['pyarrow'] = None\nimport dovetail\n"
+              "if __name__ == '__main__':\n    dovetail.sweep({'scenario': 'middlebox', 'policy': 'drr'}, out='out')\n")
+    said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "pip install 'dovetail-sched[sweep]'" in said.stderr.strip().splitlines()[-1], said.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_tables_of_scenarios_with_and_without_a_load_are_one_table(tmp_path):
     (tmp_path / "grid.toml").write_text(
         'scenario = ["middlebox", "three-resources"]\npolicy = "drr"\nset.duration = "10ms"\nset.load = 1.1\n')

@@ -6,6 +6,9 @@ from functools import cache
 
 from .errors import GridError
 
+#: The shaper that gateways are compared with: a sweep can run it, although `dovetail.policies()` does not list it.
+_SHAPER = "ingress"
+
 
 def check(policies: Iterable[str], where: str) -> None:
     """Raises GridError if a policy is not one of Dovetail's. Knobs are checked with each point: they may depend on its scenario."""
@@ -21,4 +24,4 @@ def check(policies: Iterable[str], where: str) -> None:
 def _names() -> tuple[str, ...]:
     import dovetail
 
-    return tuple(str(row["policy"]) for row in dovetail.policies())
+    return (*(str(row["policy"]) for row in dovetail.policies()), _SHAPER)

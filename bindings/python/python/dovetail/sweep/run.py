@@ -37,10 +37,11 @@ def sweep(
     `client` is a Dask client or any `concurrent.futures.Executor`; without one, `jobs` worker processes are started here, as many
     as there are cores. `resume` continues what is in `out`: points that have a result are not run again.
     """
-    from .results import load
-
     conduct(grid, out=out, client=client, jobs=jobs, resume=resume, records=records, progress=progress, runner=runner,
             canonical=canonical)
+    # Only here: it needs pyarrow, and where that is missing, `conduct` has said so.
+    from .results import load
+
     return load(out)
 
 
