@@ -97,6 +97,7 @@ def test_a_script_without_a_guard_is_told_of_it_and_leaves_no_folder(tmp_path):
     script.write_text('import dovetail\ndovetail.sweep({"scenario": "middlebox", "policy": "fifo"}, out="out", jobs=1)\n')
     said = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert said.returncode == 1 and '`if __name__ == "__main__":`' in said.stderr.strip().splitlines()[-1], said.stderr
+    assert len(said.stderr.splitlines()) < 30, said.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -11,7 +11,7 @@ import dovetail.sweep
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dovetail.sweep import GridError, StoreError, store
+from dovetail.sweep import EngineError, GridError, StoreError, store
 from dovetail.sweep.work import Done
 from fakes import canonical, points, run
 
@@ -185,6 +185,28 @@ def test_a_grid_of_zero_points_makes_no_folder(tmp_path):
     with pytest.raises(GridError, match="no points"):
         sweep(points(seed=[]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_sweep_that_stored_nothing_leaves_what_was_there_before(tmp_path, there):
+    from concurrent.futures import ThreadPoolExecutor
+
+    out = tmp_path / "runs" / "out"
+    if there:
+        out.mkdir(parents=True)
+    with ThreadPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(EngineError, match="takes no more work"):
+        sweep(points(), out, client=pool)
+    assert list(tmp_path.rglob("*")) == ([out.parent, out] if there else [])
+
+
+def test_a_sweep_that_is_continued_is_not_removed(tmp_path):
+    store.Store.open(tmp_path / "out", description(), False).close()
+    continued = store.Store.open(tmp_path / "out", description(), True)
+    continued.abandon()
+    continued.close()
+    assert (tmp_path / "out" / "sweep.json").exists()
 
 
 def _hold(folder, is_held, end):

@@ -67,7 +67,8 @@ def local(jobs: int) -> Any:
                 n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
             )
         except RuntimeError as error:
-            raise EngineError(f"the worker processes did not start ({error}): {GUARD}") from error
+            # Without Dask's own traceback, which would bury what to do.
+            raise EngineError(f"the worker processes did not start ({error.__cause__ or error}): {GUARD}") from None
     return distributed.Client(cluster, set_as_default=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from . import grid as grids
 from .coordinator import Coordinator, Tally, lost
 from .engine import Engine, ExecutorEngine
-from .errors import GUARD, EngineError
+from .errors import EngineError
 from .progress import Bar, Progress, Quiet
 from .runner import Runner, simulate
 from .scenarios import Canonical, canonical_by_dovetail
@@ -74,11 +74,7 @@ def conduct(
         already = sum(point.key(made_by) in seen for point in points) if seen else 0
         # Results of other grids stay.
         store.expect(points.size + len(seen) - already)
-        try:
-            engine = _engine(client, jobs, runner)
-        except EngineError:
-            store.abandon()
-            raise
+        engine = _engine(client, jobs, runner)
         if told:
             told(engine)
         coordinator = Coordinator(engine, store, shown, made_by, records)
@@ -89,14 +85,18 @@ def conduct(
             raise EngineError(lost(error, coordinator.tally)) from error
         finally:
             shown.end()
+    except BaseException:
+        store.abandon()
+        raise
     finally:
         store.close()
 
 
 def _refuse_a_worker() -> None:
-    """A worker process imports the script that started it. A script that calls this as it is imported would do so again there."""
+    """Ends a worker process that imports the script that started it, and so comes here: it would start workers of its own."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise EngineError(f"a worker process called this while it imported the script: {GUARD}")
+        # The process that started it says why; a traceback of each worker would bury that.
+        raise SystemExit(1)
 
 
 def _engine(client: Any, jobs: int | None, runner: Runner) -> Engine:

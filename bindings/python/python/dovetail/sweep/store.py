@@ -41,6 +41,9 @@ class Store:
     def __init__(self, folder: Path, lock: IO[str]) -> None:
         self.folder = folder
         self._lock = lock
+        #: Folders that were made for it, innermost first.
+        self._made: list[Path] = []
+        self._is_new = False
 
     @classmethod
     def open(cls, folder: Path, description: dict[str, Any], resume: bool) -> "Store":
@@ -49,16 +52,19 @@ class Store:
         Raises StoreError if it has other files, results that were not to be continued, or those of another version.
         """
         try:
+            made = [path for path in (folder, *folder.parents) if not path.exists()]
             folder.mkdir(parents=True, exist_ok=True)
             _refuse_foreign(folder)
             store = cls(folder, _locked(folder))
+            store._made = made
             store._begin(description, resume)
         except OSError as error:
             raise _said(error, folder) from error
         return store
 
     def _begin(self, description: dict[str, Any], resume: bool) -> None:
-        if (self.folder / _DESCRIPTION).exists():
+        self._is_new = not (self.folder / _DESCRIPTION).exists()
+        if not self._is_new:
             if not resume:
                 raise StoreError(f"{self.folder} has a sweep already: continue it with --resume (resume=True), or give another folder")
             before = describe(self.folder)
@@ -72,13 +78,14 @@ class Store:
         self._describe(description)
 
     def abandon(self) -> None:
-        """Removes the folder again if nothing was stored in it, so that another attempt is not refused."""
-        if any((self.folder / name).exists() for name in _FOLDERS):
+        """Removes what `open` made if nothing was stored since, so that another attempt is not refused."""
+        if not self._is_new or any((self.folder / name).exists() for name in _FOLDERS):
             return
         for name in (_DESCRIPTION, _LOCK):
             (self.folder / name).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            self.folder.rmdir()
+            for path in self._made:
+                path.rmdir()
 
     def expect(self, points: int) -> None:
         """Says how many points the folder will have."""
