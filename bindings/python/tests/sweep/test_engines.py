@@ -102,7 +102,7 @@ def test_a_point_that_kills_every_worker_fails_and_no_other_does(tmp_path, clien
 def test_an_executor_that_loses_a_process_says_how_to_go_on(tmp_path):
     grid = points(scenario={"deadly_once": {"seed": 30, "note": str(tmp_path / "note")}, "sleep_s": 0.05})
     spawn = get_context("spawn")
-    with ProcessPoolExecutor(2, mp_context=spawn) as pool, pytest.raises(EngineError, match="continue with --resume, or use Dask"):
+    with ProcessPoolExecutor(2, mp_context=spawn) as pool, pytest.raises(EngineError, match=r"continue with --resume \(resume=True\), or use Dask"):
         sweep(grid, tmp_path / "out", client=pool)
     with ProcessPoolExecutor(2, mp_context=spawn) as pool:
         assert len(sweep(grid, tmp_path / "out", client=pool, resume=True)) == 80

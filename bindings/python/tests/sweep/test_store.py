@@ -138,7 +138,7 @@ def test_foreign_and_damaged_files_among_the_results_are_named(tmp_path):
     first.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(StoreError, match=f"{first.name} is damaged"):
         dovetail.sweep.load(tmp_path)
-    with pytest.raises(StoreError, match="remove it, and --resume runs its points again"):
+    with pytest.raises(StoreError, match=r"remove it, and --resume \(resume=True\) runs its points again"):
         sweep(points(), tmp_path, resume=True)
     first.unlink()
     assert len(sweep(points(), tmp_path, resume=True)) == 80

@@ -131,7 +131,7 @@ class DaskEngine:
             if self._workers:
                 self._seen_at = self._counted_at
             elif self._is_ours and self._counted_at - self._seen_at > _ALONE_S:
-                raise EngineError("the worker processes are gone and do not come back: continue with --resume")
+                raise EngineError("the worker processes are gone and do not come back: continue with --resume (resume=True)")
         return self._workers
 
     def _threads(self) -> dict[str, int]:
@@ -214,7 +214,8 @@ class DaskEngine:
             raise self._gone()
 
     def _gone(self) -> EngineError:
-        return EngineError(f"the Dask client is {self._client.status}, or its scheduler is gone: continue with --resume")
+        return EngineError(f"the Dask client is {self._client.status}, or its scheduler is gone: "
+                           "continue with --resume (resume=True)")
 
     def close(self) -> None:
         if self._client.status == "running" and self._pending:

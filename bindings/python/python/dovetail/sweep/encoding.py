@@ -34,7 +34,8 @@ def figures(given: "pa.Table | dict[str, Any]", apart: tuple[str, ...]) -> tuple
 
 
 def merged(tables: list[pa.Table]) -> pa.Table:
-    """The rows of all tables, with the union of their columns. A column that is empty in one takes the type that it has in the others."""
+    """The rows of all tables, with the union of their columns. A column that is empty in one table takes the type that it has in
+    the others."""
     filled: dict[str, list[pa.DataType]] = {}
     empty: dict[str, list[pa.DataType]] = {}
     for table in tables:

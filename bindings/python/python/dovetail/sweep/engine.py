@@ -77,7 +77,7 @@ class ExecutorEngine:
         except BrokenExecutor as error:
             raise _broken(error) from error
         except CancelledError as error:
-            raise EngineError("the executor was shut down: continue with --resume") from error
+            raise EngineError("the executor was shut down: continue with --resume (resume=True)") from error
         except Exception as error:
             raise unable(error) from error
 
@@ -104,4 +104,4 @@ def unable(error: Exception) -> EngineError:
 
 def _broken(error: BaseException) -> EngineError:
     return EngineError(f"the executor lost a worker process, and with it all of them ({error}): what is stored is kept; continue "
-                       "with --resume, or use Dask, which goes on without the one")
+                       "with --resume (resume=True), or use Dask, which goes on without the one")

@@ -66,7 +66,8 @@ class Store:
         self._is_new = not (self.folder / _DESCRIPTION).exists()
         if not self._is_new:
             if not resume:
-                raise StoreError(f"{self.folder} has a sweep already: continue it with --resume (resume=True), or give another folder")
+                raise StoreError(f"{self.folder} has a sweep already: continue it with --resume (resume=True), "
+                                 "or give another folder")
             before = describe(self.folder)
             for what in ("version", "with_records"):
                 if before.get(what) != description[what]:
@@ -166,7 +167,7 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"{path} is damaged ({error}): remove it, and --resume runs its points again") from error
+        raise StoreError(f"{path} is damaged ({error}): remove it, and --resume (resume=True) runs its points again") from error
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -195,5 +196,6 @@ def _said(error: OSError, folder: Path) -> StoreError:
         return error
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         free = shutil.disk_usage(folder).free
-        return StoreError(f"no space for results in {folder} ({free:,} bytes are free): make room, and continue with --resume")
+        return StoreError(f"no space for results in {folder} ({free:,} bytes are free): "
+                          "make room, and continue with --resume (resume=True)")
     return StoreError(f"cannot write results to {folder}: {error}")
