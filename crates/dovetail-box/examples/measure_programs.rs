@@ -1,4 +1,4 @@
-//! Measures the programs of a folder on this machine and prints a line for each, in the form that a scenario takes.
+//! Measures the programs of a folder on this machine and prints a line for each, with the cost in the form that a scenario takes.
 //!
 //! ```console
 //! $ cargo run --release -p dovetail-box --features programs --example measure_programs -- FOLDER
@@ -24,7 +24,8 @@ fn main() -> ExitCode {
     for error in &errors {
         eprintln!("{error}");
     }
-    for known in library.names().filter_map(|name| library.measured(name)).map(|measured| &measured.program) {
+    for measured in library.names().filter_map(|name| library.measured(name)) {
+        let known = &measured.program;
         let cost = known.cost.map_or_else(
             || "unknown".to_owned(),
             |cost| format!("{:.3}ns*bytes + {:.0}ns", cost.per_byte_ns(), cost.per_packet_ns()),
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
             Processing::Header => "header processing",
             Processing::Payload => "payload processing",
         };
-        println!("{}: {cost}, {grows}, out/in {:.3}", known.name, known.expansion);
+        println!("{}: {cost}, {grows}, out/in {:.3}, up to {} fuel", known.name, known.expansion, measured.most_fuel());
     }
     if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -21,9 +21,13 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
     let mut warnings = check(&config).map_err(Failure::new)?;
     if args.check {
         // A box compiles them itself when it starts, and warns then.
-        warnings.extend(check_programs(&config).map_err(Failure::new)?);
+        let programs = check_programs(&config).map_err(Failure::new)?;
+        warnings.extend(programs.warnings);
         let warnings: String = warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect();
-        return Ok(dovetail_compare::output::print(out, &format!("{}{warnings}", config.describe()))?);
+        return Ok(dovetail_compare::output::print(
+            out,
+            &format!("{}{}{warnings}", config.describe(), programs.costs),
+        )?);
     }
     for warning in warnings {
         tracing::warn!("{warning}");

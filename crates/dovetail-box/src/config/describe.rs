@@ -173,9 +173,7 @@ fn in_words(programs: &Programs) -> String {
         Quarantined::Forward => "its packets bypass it",
     };
     let (fuel, bytes, traps) = (limits.fuel_per_packet, limits.memory_bytes, limits.traps);
-    format!(
-        "from {folder}, {fuel} instructions per packet and {bytes} bytes of memory; after {traps} failures of one, {then}"
-    )
+    format!("from {folder}, {fuel} fuel per packet and {bytes} bytes of memory; after {traps} failures of one, {then}")
 }
 
 #[cfg(not(feature = "programs"))]

@@ -31,8 +31,8 @@ impl Programs {
     }
 }
 
-pub(super) fn check(_: &Config) -> Result<Vec<String>, LiveError> {
-    Ok(Vec::new())
+pub(super) fn check(_: &Config) -> Result<(String, Vec<String>), LiveError> {
+    Ok(Default::default())
 }
 
 /// A class's program, which is always missing: files that name one are rejected, but a [`Config`] can be built without a file.

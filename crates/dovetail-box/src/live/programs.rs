@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, thread};
 
-use dovetail_sched::cost;
+use dovetail_sched::{cost, nearest};
 
 use super::{LiveError, clock, counters::ProgramCounters, privileges};
 pub(super) use crate::programs::Library;
@@ -56,11 +56,11 @@ impl Programs {
                 true
             }
             Some(Err(error)) => {
-                tracing::warn!("{error}; the programs from before stay in use");
+                tracing::warn!("{error}; the previous programs stay in use");
                 true
             }
             None if self.loader.has_ended() => {
-                tracing::warn!("programs can no longer be compiled; those from before stay in use");
+                tracing::warn!("programs can no longer be compiled; the previous ones stay in use");
                 true
             }
             None => false,
@@ -68,17 +68,24 @@ impl Programs {
     }
 }
 
-/// Warnings that a box with this configuration would log.
+/// The measured costs of the programs, and the warnings that a box with this configuration would log.
 ///
 /// # Errors
 /// Same as for [`Programs::open`].
-pub(super) fn check(config: &Config) -> Result<Vec<String>, LiveError> {
-    let Some((programs, errors)) = load(config)? else { return Ok(Vec::new()) };
+pub(super) fn check(config: &Config) -> Result<(String, Vec<String>), LiveError> {
+    let Some((Programs { library, .. }, errors)) = load(config)? else { return Ok(Default::default()) };
     let missing = config.classes.iter().filter_map(|class| {
         let name = class.program.as_deref()?;
-        programs.library.generation(name).is_none().then(|| missing(&class.name, name))
+        library.generation(name).is_none().then(|| missing(&class.name, name, Some(&library)))
     });
-    Ok(errors.into_iter().chain(missing).collect())
+    let mut costs = String::new();
+    for (name, measured) in library.names().filter_map(|name| Some((name, library.measured(name)?))) {
+        if costs.is_empty() {
+            costs.push_str("\nprograms, measured on this machine:\n");
+        }
+        costs.push_str(&format!("  {name:<17} {measured}\n"));
+    }
+    Ok((costs, errors.into_iter().chain(missing).collect()))
 }
 
 fn load(config: &Config) -> Result<Option<(Programs, Vec<String>)>, LiveError> {
@@ -100,9 +107,25 @@ fn load(config: &Config) -> Result<Option<(Programs, Vec<String>)>, LiveError> {
     Ok(Some((Programs { folder: found.folder.clone(), loader, library }, errors)))
 }
 
-fn missing(class: &str, program: &str) -> String {
-    format!("class {class}: there is no program {program}: its packets go on without")
+fn missing(class: &str, program: &str, library: Option<&Library>) -> String {
+    const MAX_NAMED: usize = 10;
+    let known: Vec<_> = library.into_iter().flat_map(Library::names).collect();
+    let meant =
+        nearest(program, known.iter().copied()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    let mut list = known.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    if list.is_empty() {
+        list.push_str("nor any other");
+    } else {
+        list.insert_str(0, "only ");
+    }
+    if let Some(more @ 1..) = known.len().checked_sub(MAX_NAMED) {
+        list.push_str(&format!(" and {more} more"));
+    }
+    format!("class {class}: there is no program {program}{meant}, {list}: {PASSING}")
 }
+
+/// What happens to the packets of a class whose program does not run.
+const PASSING: &str = "its packets pass without a program";
 
 /// The program of a class.
 #[derive(Debug)]
@@ -144,13 +167,13 @@ impl Slot {
         if self.instance.is_some() {
             return;
         }
-        let Some(library) = library.filter(|_| self.generation.is_some()) else {
-            tracing::warn!("{}", missing(class, &self.name));
+        let Some(found) = library.filter(|_| self.generation.is_some()) else {
+            tracing::warn!("{}", missing(class, &self.name, library));
             return;
         };
-        match library.instantiate(&self.name) {
+        match found.instantiate(&self.name) {
             Ok(instance) => self.instance = Some(instance),
-            Err(error) => tracing::warn!("class {class}: {error}: its packets go on without"),
+            Err(error) => tracing::warn!("class {class}: {error}: {PASSING}"),
         }
     }
 
@@ -180,9 +203,151 @@ impl Slot {
             Verdict::Drop(Reason::BadAnswer) => counters.bad_answers += 1,
             _ => {}
         }
+        let failed = matches!(verdict, Verdict::Drop(Reason::Trapped | Reason::OutOfFuel | Reason::BadAnswer));
+        if let Some(how) = if failed { program.first_failure() } else { None } {
+            tracing::warn!(
+                "program {} fails on a frame of {} bytes: it {how}; further failures of this version are only counted",
+                self.name,
+                frame.len()
+            );
+        }
         if !was_quarantined && program.is_quarantined() {
-            tracing::warn!("program {} has failed too often, and is not run until its file is another", self.name);
+            tracing::warn!("program {} has failed too often, and is quarantined until its file changes", self.name);
         }
         verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fmt::{Debug, Write},
+        fs,
+        path::Path,
+        sync::{Arc, Mutex},
+    };
+
+    use tracing::{
+        Event, Metadata, Subscriber,
+        field::{Field, Visit},
+        span::{Attributes, Id, Record},
+    };
+
+    use super::*;
+
+    /// Keeps the messages that are logged.
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<String>>>);
+
+    struct Message(String);
+
+    impl Visit for Message {
+        fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
+            write!(self.0, "{value:?}").unwrap();
+        }
+    }
+
+    impl Subscriber for Heard {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut message = Message(String::new());
+            event.record(&mut message);
+            self.0.lock().unwrap().push(message.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// A program whose `dv_process` has this body.
+    fn write(folder: &Path, name: &str, body: &str) {
+        let text = format!(
+            r#"(module (memory (export "memory") 3)
+                (func (export "dv_abi") (result i32) (i32.const 1))
+                (func (export "dv_buffer") (param i32) (result i32) (i32.const 1024))
+                (func (export "dv_process") (param $frame i32) (param $length i32) (param $most i32) (result i64) {body}))"#
+        );
+        fs::write(folder.join(name).with_extension("wasm"), wat::parse_str(text).unwrap()).unwrap();
+    }
+
+    fn config(folder: &Path, program: &str) -> Config {
+        let folder = folder.display();
+        Config::parse(&format!(
+            "[box]\ninside = \"eth1\"\noutside = \"eth2\"\npolicy = \"drfq\"\n[link]\nrate = \"200Mbps\"\n\
+             [programs]\nfolder = \"{folder}\"\ntraps = 3\n[[class]]\nname = \"some\"\nports = [1]\nprogram = \"{program}\"\n"
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn costs_are_shown_and_a_missing_program_has_a_suggestion() {
+        let folder = tempfile::tempdir().unwrap();
+        let (costs, warnings) = check(&config(folder.path(), "mrak")).unwrap();
+        let passing = "its packets pass without a program";
+        assert_eq!(
+            (costs.as_str(), warnings),
+            ("", vec![format!("class some: there is no program mrak, nor any other: {passing}")])
+        );
+        write(folder.path(), "mark", "(i64.const 0)");
+        write(folder.path(), "seal", "(i64.const 0)");
+        let (costs, warnings) = check(&config(folder.path(), "mrak")).unwrap();
+        let said = "class some: there is no program mrak (did you mean mark?), only mark, seal";
+        assert_eq!(warnings, [format!("{said}: {passing}")]);
+        // The figures are the machine's.
+        let digits: String = costs.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+        let line = "ns per byte + ns per packet, up to fuel per packet";
+        let words: Vec<_> = digits.split_whitespace().filter(|word| *word != ".").collect();
+        assert_eq!(words.join(" "), format!("programs, measured on this machine: mark {line} seal {line}"));
+        for number in 0..20 {
+            write(folder.path(), &format!("other{number}"), "(i64.const 0)");
+        }
+        let (_, warnings) = check(&config(folder.path(), "unlike")).unwrap();
+        assert!(warnings[0].starts_with("class some: there is no program unlike, only mark, other0, "), "{warnings:?}");
+        assert!(warnings[0].ends_with(&format!(" and 12 more: {passing}")), "{warnings:?}");
+        assert_eq!(check(&config(folder.path(), "mark")).unwrap().1, [""; 0]);
+    }
+
+    #[test]
+    fn the_first_failure_and_the_quarantine_are_logged() {
+        let folder = tempfile::tempdir().unwrap();
+        // Frames that it is measured with are longer.
+        let short = "(i32.lt_u (local.get $length) (i32.const 30))";
+        write(folder.path(), "mark", &format!("(if {short} (then unreachable)) (i64.const 0)"));
+        let programs = Programs::open(&config(folder.path(), "mark")).unwrap();
+        let mut counters = ProgramCounters::default();
+        let heard = Heard::default();
+        tracing::subscriber::with_default(heard.clone(), || {
+            // As of two workers.
+            for _ in 0..2 {
+                let mut slot = Slot::new("mark", programs.as_ref());
+                slot.fill("some", programs.as_ref().map(Programs::library), None);
+                for _ in 0..5 {
+                    slot.process(&mut vec![0; 20], &mut counters);
+                }
+            }
+        });
+        assert_eq!((counters.trapped, counters.quarantined), (6, 4));
+        let quarantined = "program mark has failed too often, and is quarantined until its file changes";
+        assert_eq!(
+            *heard.0.lock().unwrap(),
+            [
+                "program mark fails on a frame of 20 bytes: it traps (wasm trap: wasm `unreachable` instruction executed); \
+                 further failures of this version are only counted",
+                quarantined,
+                quarantined
+            ]
+        );
     }
 }

@@ -82,12 +82,22 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
     Ok(warnings)
 }
 
-/// Warnings about the programs of a configuration. Compiles them.
+/// What [`check_programs`] finds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckedPrograms {
+    /// The costs of the programs that can be run, as lines under a heading; empty if there are none.
+    pub costs: String,
+    /// Warnings about the others, and about classes whose program is missing.
+    pub warnings: Vec<String>,
+}
+
+/// Compiles and measures the programs of a configuration.
 ///
 /// # Errors
 /// When their folder cannot be read, or nothing can be compiled.
-pub fn check_programs(config: &Config) -> Result<Vec<String>, LiveError> {
-    programs::check(config)
+pub fn check_programs(config: &Config) -> Result<CheckedPrograms, LiveError> {
+    let (costs, warnings) = programs::check(config)?;
+    Ok(CheckedPrograms { costs, warnings })
 }
 
 /// Files that record the traffic.

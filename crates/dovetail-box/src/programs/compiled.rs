@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Compiled {
     pub(super) generation: Generation,
     pub(super) engine: Engine,
     pub(super) module: Module,
+    /// Whether the first failure of an instance has been told.
+    has_told: AtomicBool,
 }
 
 impl fmt::Debug for Compiled {
@@ -56,6 +58,17 @@ impl Compiled {
             Ok(Err(error)) => return Err(Flaw::Invalid(printable(format_args!("{error:#}")))),
             Err(_) => return Err(Flaw::Compiler("it panicked".to_owned())),
         };
-        Ok(Self { name: name.into(), generation: Generation::next(), engine: engine.clone(), module })
+        Ok(Self {
+            name: name.into(),
+            generation: Generation::next(),
+            engine: engine.clone(),
+            module,
+            has_told: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether this is the first failure that any instance tells; the next ones are not.
+    pub(super) fn tells(&self) -> bool {
+        !self.has_told.swap(true, Ordering::Relaxed)
     }
 }

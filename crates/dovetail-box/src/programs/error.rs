@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use wasmtime::Trap;
+
 use super::{
     answer::ABI,
     limits::{MAX_PROGRAMS, MODULE_BYTES, NAME_LENGTH},
@@ -38,14 +40,48 @@ impl fmt::Display for Failure {
         f.write_str(match self {
             Self::Trapped => "traps",
             Self::OutOfFuel => "runs out of fuel",
-            Self::BadAnswer => "gives an answer that is none",
+            Self::BadAnswer => "returns an invalid answer",
         })
+    }
+}
+
+/// Why a call of a program failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It trapped, or ran out of fuel.
+    Trap(Trap),
+    /// It returned this.
+    Answer(i64),
+    /// It failed in a way that the compiler's runtime does not name.
+    Unknown,
+}
+
+impl Why {
+    /// The kind of failure.
+    pub(super) const fn failure(self) -> Failure {
+        match self {
+            Self::Trap(Trap::OutOfFuel) => Failure::OutOfFuel,
+            Self::Trap(_) | Self::Unknown => Failure::Trapped,
+            Self::Answer(_) => Failure::BadAnswer,
+        }
+    }
+}
+
+/// The kind of failure, and in parentheses what it does not say.
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failure = self.failure();
+        match self {
+            Self::Trap(Trap::OutOfFuel) | Self::Unknown => write!(f, "{failure}"),
+            Self::Trap(trap) => write!(f, "{failure} ({trap})"),
+            Self::Answer(answer) => write!(f, "{failure} ({answer:#018x})"),
+        }
     }
 }
 
 /// A program that cannot be run.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {flaw}{}", path.display(), if *.old_serves { "; the version from before stays in use" } else { "" })]
+#[error("{}: {flaw}{}", path.display(), if *.old_serves { "; the previous version stays in use" } else { "" })]
 pub struct ProgramError {
     /// Its file, or only its name if it was not read from a file.
     pub path: PathBuf,
@@ -78,16 +114,19 @@ pub enum Flaw {
     #[error(transparent)]
     Unreadable(#[from] io::Error),
     /// The module exceeds the maximum length.
-    #[error("longer than {} MiB, which is the most for a program", MODULE_BYTES >> 20)]
+    #[error("longer than {} MiB, the most for a program", MODULE_BYTES >> 20)]
     TooLong,
-    /// Not a module of WebAssembly, or not a valid one.
+    /// Not WebAssembly at all.
+    #[error("not a WebAssembly file")]
+    NotWebAssembly,
+    /// Not a valid module.
     #[error("not a valid WebAssembly module: {0}")]
     Invalid(String),
     /// It imports something.
     #[error("imports {0}: a program may import nothing (build it without WASI and without a host's functions)")]
     Import(String),
     /// It has too many of something.
-    #[error("has {count} {what}, and {most} is the most")]
+    #[error("has {count} {what}; the most is {most}")]
     TooMany {
         /// The kind of item.
         what: &'static str,
@@ -97,7 +136,7 @@ pub enum Flaw {
         most: u64,
     },
     /// One of its functions would take too long to compile.
-    #[error("function {index} has {count} {what}, and {most} is the most: compiling it would take too long")]
+    #[error("function {index} has {count} {what}; the most is {most}, since compiling more takes too long")]
     LargeFunction {
         /// Index of the function, from 0.
         index: usize,
@@ -109,7 +148,7 @@ pub enum Flaw {
         most: u64,
     },
     /// Its initial memory exceeds the maximum.
-    #[error("begins with {bytes} bytes of memory, and {most} is the most")]
+    #[error("begins with {bytes} bytes of memory; the most is {most}")]
     Memory {
         /// Initial memory in bytes.
         bytes: u64,
@@ -120,21 +159,23 @@ pub enum Flaw {
     #[error("does not export {0}")]
     NoExport(&'static str),
     /// It failed before the first packet.
-    #[error("{failure} in {what}")]
+    #[error("{what} {why}")]
     Setup {
         /// The call that failed.
         what: &'static str,
         /// How it failed.
         failure: Failure,
+        /// The same with the runtime's reason.
+        why: String,
     },
     /// The machine had no memory for its instance.
     #[error("cannot be instantiated: {0}")]
     NoInstance(String),
     /// It was written for another version of the interface.
-    #[error("speaks version {0} of the interface (dv_abi); this box speaks version {ABI}")]
+    #[error("is for version {0} of the interface (dv_abi); this box has version {ABI}")]
     Abi(i32),
     /// Its buffer cannot hold a frame.
-    #[error("has no room for a frame: dv_buffer({bytes}) answers {address}, and its memory has {memory} bytes")]
+    #[error("has no room for a frame: dv_buffer({bytes}) returns {address}, and its memory has {memory} bytes")]
     Buffer {
         /// Bytes requested.
         bytes: usize,
@@ -144,12 +185,14 @@ pub enum Flaw {
         memory: usize,
     },
     /// It fails on the frames used to measure it.
-    #[error("{failure} on a well-formed frame of {bytes} bytes, by which it was to be measured")]
+    #[error("its cost cannot be measured: on a well-formed frame of {bytes} bytes it {why}")]
     Unmeasurable {
         /// The frame's length.
         bytes: usize,
         /// How it failed.
         failure: Failure,
+        /// The same with the runtime's reason.
+        why: String,
     },
     /// The compiler failed on it.
     #[error("the compiler failed on it: {0}")]
@@ -172,17 +215,17 @@ pub enum FolderError {
     #[error(transparent)]
     NoCompiler(Flaw),
     /// The folder has too many programs.
-    #[error("{}: holds more than {MAX_PROGRAMS} programs, which is the most", path.display())]
+    #[error("{}: holds more than {MAX_PROGRAMS} programs", path.display())]
     TooMany {
         /// The folder.
         path: PathBuf,
     },
 }
 
-/// Makes text from a module safe to print on a terminal.
+/// Makes text from a module safe to print on a terminal, on one line.
 pub(super) fn printable(text: impl fmt::Display) -> String {
     const MAX_CHARS: usize = 200;
-    let text = text.to_string();
+    let text = text.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let mut shown: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_CHARS).is_some() {
         shown.push('…');
@@ -196,7 +239,8 @@ mod tests {
 
     #[test]
     fn what_a_module_says_cannot_steer_a_terminal_nor_fill_it() {
-        assert_eq!(printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
+        assert_eq!(printable("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb");
+        assert_eq!(printable("expected=[\n    0x0,\n]"), "expected=[ 0x0, ]");
         assert_eq!(printable("x".repeat(1_000_000)).chars().count(), 201);
     }
 }

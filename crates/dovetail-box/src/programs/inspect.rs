@@ -36,6 +36,9 @@ pub(super) fn inspect(module: &[u8], limits: &ProgramLimits) -> Result<(), Flaw>
     if module.len() as u64 > MODULE_BYTES {
         return Err(Flaw::TooLong);
     }
+    if !module.starts_with(b"\0asm") {
+        return Err(Flaw::NotWebAssembly);
+    }
     let (mut functions, mut work) = (0, 0u64);
     for payload in Parser::new(0).parse_all(module) {
         match payload.map_err(invalid)? {
@@ -118,7 +121,7 @@ fn function(body: &FunctionBody<'_>, index: usize) -> Result<u64, Flaw> {
             Operator::Loop { .. } => {
                 open.push(true);
                 loops += 1;
-                bounded("loops within each other", loops, NESTED_LOOPS)?;
+                bounded("nested loops", loops, NESTED_LOOPS)?;
             }
             Operator::Block { .. } | Operator::If { .. } => open.push(false),
             Operator::End if open.pop() == Some(true) => loops -= 1,

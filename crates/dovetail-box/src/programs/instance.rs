@@ -6,7 +6,7 @@ use wasmtime::{
 
 use super::{
     answer::{ABI, Answer},
-    error::{Failure, Flaw, printable},
+    error::{Flaw, Why, printable},
     inspect::{TABLE_ELEMENTS, TABLES},
     limits::ProgramLimits,
 };
@@ -44,10 +44,8 @@ impl Instance {
         let mut store = Store::new(engine, bounds);
         store.limiter(|bounds| bounds);
         refuel(&mut store, limits);
-        let instance = wasmtime::Instance::new(&mut store, module, &[]).map_err(|error| match failure(&error) {
-            Some(failure) => Flaw::Setup { what: "its start function, or where its data is copied", failure },
-            None => Flaw::NoInstance(printable(format_args!("{error:#}"))),
-        })?;
+        let instance = wasmtime::Instance::new(&mut store, module, &[])
+            .map_err(setup("initialization (start function and data segments)"))?;
         let memory = instance.get_memory(&mut store, "memory").ok_or(Flaw::NoExport("a memory called 'memory'"))?;
         let abi: TypedFunc<(), i32> =
             find(&instance, &mut store, "dv_abi").ok_or(Flaw::NoExport("dv_abi: () -> i32"))?;
@@ -73,26 +71,31 @@ impl Instance {
 
     /// Processes a frame, which must not be longer than [`ProgramLimits::frame_bytes`]. After a failure the frame is
     /// unchanged, and the instance must not be used again.
-    pub(super) fn process(&mut self, frame: &mut Vec<u8>, limits: &ProgramLimits) -> Result<Handled, Failure> {
+    pub(super) fn process(&mut self, frame: &mut Vec<u8>, limits: &ProgramLimits) -> Result<Handled, Why> {
         let at = self.buffer.cast_unsigned() as usize;
         let room = self.memory.data_mut(&mut self.store).get_mut(at..at + frame.len());
-        room.ok_or(Failure::BadAnswer)?.copy_from_slice(frame);
+        room.ok_or(Why::Unknown)?.copy_from_slice(frame);
         refuel(&mut self.store, limits);
         let most = limits.longest_answer(frame.len());
         let arguments = (self.buffer, number(frame.len()), number(most));
         let answer = self.process.call(&mut self.store, arguments);
-        let answer = answer.map_err(|error| failure(&error).unwrap_or(Failure::Trapped))?;
+        let answer = answer.map_err(|error| why(&error).unwrap_or(Why::Unknown))?;
         let memory = self.memory.data(&self.store);
-        match Answer::read(answer, memory.len(), most).ok_or(Failure::BadAnswer)? {
+        match Answer::read(answer, memory.len(), most).ok_or(Why::Answer(answer))? {
             Answer::Untouched => Ok(Handled::Untouched),
             Answer::Drop => Ok(Handled::Drop),
             Answer::Forward(new) => {
-                let new = memory.get(new).ok_or(Failure::BadAnswer)?;
+                let new = memory.get(new).ok_or(Why::Answer(answer))?;
                 frame.clear();
                 frame.extend_from_slice(new);
                 Ok(Handled::Forward)
             }
         }
+    }
+
+    /// Fuel that the last call took.
+    pub(super) fn fuel_used(&self, limits: &ProgramLimits) -> u64 {
+        limits.fuel_per_packet.saturating_sub(self.store.get_fuel().unwrap_or_default())
     }
 }
 
@@ -116,17 +119,14 @@ fn number(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX)
 }
 
-/// How the program failed, if the program caused the error.
-fn failure(error: &wasmtime::Error) -> Option<Failure> {
-    error.downcast_ref().map(|trap| match trap {
-        Trap::OutOfFuel => Failure::OutOfFuel,
-        _ => Failure::Trapped,
-    })
+/// Why the program failed, if the program caused the error.
+fn why(error: &wasmtime::Error) -> Option<Why> {
+    error.downcast_ref::<Trap>().copied().map(Why::Trap)
 }
 
 fn setup(what: &'static str) -> impl Fn(wasmtime::Error) -> Flaw {
-    move |error| match failure(&error) {
-        Some(failure) => Flaw::Setup { what, failure },
+    move |error| match why(&error) {
+        Some(why) => Flaw::Setup { what, failure: why.failure(), why: why.to_string() },
         None => Flaw::NoInstance(printable(format_args!("{error:#}"))),
     }
 }

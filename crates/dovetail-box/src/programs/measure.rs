@@ -7,6 +7,8 @@
 //! covers all of [`NetworkFunction::process`], including copying into the program's memory and back, since a packet takes
 //! that too.
 
+use std::fmt;
+
 use dovetail_sched::{
     Nanos,
     cost::{self, Cost, LeastSquares},
@@ -18,7 +20,7 @@ use rand_xoshiro::{
 };
 
 use super::{
-    error::{Failure, Flaw},
+    error::{Flaw, Why},
     program::Program,
 };
 use crate::functions::{
@@ -50,6 +52,8 @@ pub struct Sample {
     pub took: Nanos,
     /// Its length afterwards; `None` if it was dropped.
     pub bytes_out: Option<u32>,
+    /// Fuel that it took.
+    pub fuel: u64,
 }
 
 /// Result of measuring a program.
@@ -60,6 +64,27 @@ pub struct Measured {
     pub program: cost::Program,
     /// Every frame, in the order in which they were measured.
     pub samples: Vec<Sample>,
+}
+
+impl Measured {
+    /// The most fuel that a frame took.
+    #[must_use]
+    pub fn most_fuel(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.fuel).max().unwrap_or(0)
+    }
+}
+
+/// The costs in words.
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.program.cost {
+            Some(cost) => {
+                write!(f, "{:.3} ns per byte + {:.0} ns per packet", cost.per_byte_ns(), cost.per_packet_ns())?
+            }
+            None => f.write_str("unknown time")?,
+        }
+        write!(f, ", up to {} fuel per packet", self.most_fuel())
+    }
 }
 
 /// Measures a program with frames of these lengths, each clamped between the headers' 42 bytes and the program's maximum
@@ -84,7 +109,8 @@ pub fn measure(program: &mut Program, lengths: &[usize], clock: &mut dyn FnMut()
         fill(&mut frame, length, &mut random);
         let (verdict, took) = elapsed(clock, || handle(program, &mut frame));
         let bytes_out = verdict?.then_some(frame.len() as u32);
-        samples.push(Sample { bytes: length as u32, took: Nanos(took.0.saturating_sub(clock_cost)), bytes_out });
+        let took = Nanos(took.0.saturating_sub(clock_cost));
+        samples.push(Sample { bytes: length as u32, took, bytes_out, fuel: program.fuel() });
     }
     Ok(Measured { program: facts(program.name(), &samples), samples })
 }
@@ -92,13 +118,13 @@ pub fn measure(program: &mut Program, lengths: &[usize], clock: &mut dyn FnMut()
 /// Whether the frame is forwarded.
 fn handle(program: &mut Program, frame: &mut Vec<u8>) -> Result<bool, Flaw> {
     let bytes = frame.len();
-    let failed = |failure| Err(Flaw::Unmeasurable { bytes, failure });
     match program.process(frame) {
         Verdict::Forward | Verdict::Untouched if !program.is_quarantined() => Ok(true),
-        Verdict::Drop(Reason::OutOfFuel) => failed(Failure::OutOfFuel),
-        Verdict::Drop(Reason::BadAnswer) => failed(Failure::BadAnswer),
         Verdict::Drop(Reason::Refused) => Ok(false),
-        _ => failed(Failure::Trapped),
+        _ => {
+            let why = program.last_failure().unwrap_or(Why::Unknown);
+            Err(Flaw::Unmeasurable { bytes, failure: why.failure(), why: why.to_string() })
+        }
     }
 }
 
@@ -172,7 +198,7 @@ mod tests {
 
     fn samples(cost: impl Fn(u32) -> u64) -> Vec<Sample> {
         let lengths = [64u32, 512, 1514].repeat(9);
-        let sample = |bytes| Sample { bytes, took: Nanos(cost(bytes)), bytes_out: Some(bytes + 4) };
+        let sample = |bytes| Sample { bytes, took: Nanos(cost(bytes)), bytes_out: Some(bytes + 4), fuel: 1 };
         lengths.into_iter().map(sample).collect()
     }
 

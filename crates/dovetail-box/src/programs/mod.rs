@@ -12,10 +12,10 @@
 //!
 //! | export | type | |
 //! |---|---|---|
-//! | `memory` | memory | its only one |
-//! | `dv_abi` | `() -> i32` | answers [`ABI`], 1: which version of this table it was written for |
-//! | `dv_buffer` | `(capacity: i32) -> i32` | the address of `capacity` bytes, to which the box writes frames; 0: there is no room. Called once, before any packet |
-//! | `dv_process` | `(frame: i32, length: i32, most: i32) -> i64` | handles the frame of `length` bytes at `frame`, which is what `dv_buffer` answered. What it answers may be `most` bytes long |
+//! | `memory` | memory | the module's only memory |
+//! | `dv_abi` | `() -> i32` | returns [`ABI`], 1, the version of this interface |
+//! | `dv_buffer` | `(capacity: i32) -> i32` | returns the address of `capacity` bytes to which the box may write frames, or 0 if there is no room. Called once, before the first packet |
+//! | `dv_process` | `(frame: i32, length: i32, most: i32) -> i64` | processes the Ethernet frame of `length` bytes at `frame`, the address that `dv_buffer` returned. The result may be up to `most` bytes long |
 //!
 //! `dv_process` returns one number:
 //!

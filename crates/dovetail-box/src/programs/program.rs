@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{
     compiled::{Compiled, Generation},
-    error::{Failure, Flaw},
+    error::{Failure, Flaw, Why},
     instance::{Handled, Instance},
     limits::{ProgramLimits, Quarantined},
 };
@@ -21,6 +21,9 @@ pub struct Program {
     held_against: u32,
     handled_since: u32,
     counts: Counts,
+    last_failure: Option<Why>,
+    /// Fuel that the last packet took.
+    fuel: u64,
 }
 
 /// Outcomes of a program's packets.
@@ -52,7 +55,17 @@ impl Program {
     pub(super) fn new(compiled: Arc<Compiled>, limits: ProgramLimits, processing: Processing) -> Result<Self, Flaw> {
         let instance = Some(Instance::new(&compiled.engine, &compiled.module, &limits)?);
         let counts = Counts::default();
-        Ok(Self { compiled, limits, processing, instance, held_against: 0, handled_since: 0, counts })
+        Ok(Self {
+            compiled,
+            limits,
+            processing,
+            instance,
+            held_against: 0,
+            handled_since: 0,
+            counts,
+            last_failure: None,
+            fuel: 0,
+        })
     }
 
     /// The version of the program.
@@ -79,6 +92,24 @@ impl Program {
         self.instance.is_none()
     }
 
+    /// How it failed last, with the runtime's reason, unless a failure of this version was returned before, by whichever
+    /// instance: for a log that a program cannot fill.
+    pub fn first_failure(&mut self) -> Option<String> {
+        let why = self.last_failure?;
+        self.compiled.tells().then(|| why.to_string())
+    }
+
+    /// How it failed last.
+    pub(super) const fn last_failure(&self) -> Option<Why> {
+        self.last_failure
+    }
+
+    /// Fuel that the last packet took, of [`ProgramLimits::fuel_per_packet`].
+    #[must_use]
+    pub const fn fuel(&self) -> u64 {
+        self.fuel
+    }
+
     fn succeeded(&mut self) {
         self.counts.handled += 1;
         if self.held_against == 0 {
@@ -91,7 +122,9 @@ impl Program {
         }
     }
 
-    fn failed(&mut self, failure: Failure) -> Verdict {
+    fn failed(&mut self, why: Why) -> Verdict {
+        let failure = why.failure();
+        self.last_failure = Some(why);
         let count = match failure {
             Failure::Trapped => &mut self.counts.trapped,
             Failure::OutOfFuel => &mut self.counts.out_of_fuel,
@@ -132,9 +165,11 @@ impl NetworkFunction for Program {
         if frame.len() > self.limits.frame_bytes {
             return Verdict::Drop(Reason::TooLong);
         }
-        let handled = match instance.process(frame, &self.limits) {
+        let handled = instance.process(frame, &self.limits);
+        self.fuel = instance.fuel_used(&self.limits);
+        let handled = match handled {
             Ok(handled) => handled,
-            Err(failure) => return self.failed(failure),
+            Err(why) => return self.failed(why),
         };
         self.succeeded();
         match handled {

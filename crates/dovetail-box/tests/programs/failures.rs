@@ -3,10 +3,10 @@
 
 use dovetail_box::{
     functions::{NetworkFunction, Reason, Verdict},
-    programs::{Counts, Program, ProgramLimits, Quarantined},
+    programs::{Counts, Library, Program, ProgramLimits, Quarantined},
 };
 
-use crate::writing::{FORWARD, handling, limited, program, with};
+use crate::writing::{FORWARD, handling, limited, program, wasm, with};
 
 /// The outcome of one packet, which is unchanged if it was dropped.
 fn verdict(program: &mut Program, first: u8) -> Verdict {
@@ -177,4 +177,30 @@ fn a_failure_is_forgotten_after_enough_packets() {
     assert!(!run(10, 10), "each is forgotten before the next");
     assert!(run(10, 9), "they come sooner than they are forgotten");
     assert!(run(0, 1000), "none is forgotten");
+}
+
+#[test]
+fn the_first_failure_of_a_version_is_told_once_with_its_reason() {
+    for (body, told) in [
+        ("(i64.div_u (i64.const 1) (i64.const 0))", "traps (wasm trap: integer divide by zero)"),
+        ("(loop $again (br $again)) unreachable", "runs out of fuel"),
+        ("(i64.const 0x0300000000000007)", "returns an invalid answer (0x0300000000000007)"),
+    ] {
+        let mut library = Library::new(ProgramLimits::default()).unwrap();
+        library.insert("tested", &wasm(&handling(body)), None).unwrap();
+        let mut instances = [library.instantiate("tested").unwrap(), library.instantiate("tested").unwrap()];
+        assert_eq!(instances[0].first_failure(), None, "nothing has failed");
+        for instance in &mut instances {
+            verdict(instance, 0);
+        }
+        let [first, second] = &mut instances;
+        assert_eq!(first.first_failure().as_deref(), Some(told));
+        verdict(first, 0);
+        assert_eq!([first.first_failure(), second.first_failure()], [None, None], "{body}");
+        // Another version of it tells its own.
+        library.insert("tested", &wasm(&with("(func)", body)), None).unwrap();
+        let mut next = library.instantiate("tested").unwrap();
+        verdict(&mut next, 0);
+        assert_eq!(next.first_failure().as_deref(), Some(told));
+    }
 }

@@ -44,8 +44,8 @@ fn what_can_be_run_is_loaded_and_the_rest_is_named() {
     assert_eq!(library.instantiate("alpha").unwrap().process(&mut vec![0; 60]), Verdict::Untouched);
     let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let expected = [
-        ("broken.wasm", "not a valid WebAssembly module"),
-        ("empty.wasm", "not a valid WebAssembly module"),
+        ("broken.wasm", "not a WebAssembly file"),
+        ("empty.wasm", "not a WebAssembly file"),
         ("folder.wasm", "not a regular file"),
         ("huge.wasm", "longer than 4 MiB"),
         ("import.wasm", "imports env.log"),
@@ -94,7 +94,7 @@ fn a_folder_that_is_none_or_too_full_is_an_error_as_a_whole() {
         fs::write(folder.path().join(format!("p{number}.wasm")), b"").unwrap();
     }
     let error = load(folder.path()).unwrap_err().to_string();
-    assert!(error.ends_with("holds more than 256 programs, which is the most"), "{error}");
+    assert!(error.ends_with("holds more than 256 programs"), "{error}");
     fs::remove_file(folder.path().join("p0.wasm")).unwrap();
     assert_eq!(load(folder.path()).unwrap().errors.len(), MAX_PROGRAMS);
 }

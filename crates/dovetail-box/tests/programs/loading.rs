@@ -66,7 +66,7 @@ fn a_broken_replacement_leaves_the_old_version() {
     let Load { library, errors } = reload(&first, folder.path());
     assert_eq!(library.generation("program"), first.generation("program"));
     let said = errors[0].to_string();
-    assert!(said.ends_with("; the version from before stays in use"), "{said}");
+    assert!(said.ends_with("; the previous version stays in use"), "{said}");
     assert_eq!(verdict(&mut library.instantiate("program").unwrap()), Verdict::Untouched);
     // Restored to the original: still no new version.
     write(folder.path(), "program", UNTOUCHED);

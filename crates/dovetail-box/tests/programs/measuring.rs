@@ -23,8 +23,12 @@ fn clock(took: u64) -> impl FnMut() -> Nanos {
 
 #[test]
 fn every_length_is_measured_as_often_and_the_line_is_known() {
-    let Measured { program: facts, samples } =
-        measure(&mut program(&handling(FORWARD)), LENGTHS, &mut clock(750)).unwrap();
+    let measured = measure(&mut program(&handling(FORWARD)), LENGTHS, &mut clock(750)).unwrap();
+    assert_eq!(
+        measured.to_string(),
+        format!("0.000 ns per byte + 750 ns per packet, up to {} fuel per packet", measured.most_fuel())
+    );
+    let Measured { program: facts, samples } = measured;
     assert_eq!((facts.name.as_str(), facts.processing), ("tested", Processing::Header));
     assert_eq!(facts.cost, Some(Cost::new(0.0, 750.0).unwrap()));
     assert!((facts.expansion - 1.0).abs() < 1e-12);
@@ -50,6 +54,21 @@ fn what_the_clock_itself_takes_is_not_the_program_s() {
     assert!(measured.samples.iter().all(|sample| sample.took == Nanos::ZERO));
     // It still does not count as free.
     assert_eq!(measured.program.cost, Some(Cost::new(0.0, 1.0).unwrap()));
+}
+
+#[test]
+fn fuel_is_that_of_each_frame() {
+    let filling = "(memory.fill (i32.const 2000) (i32.const 7) (local.get $length)) (i64.const 0)";
+    let measured = measure(&mut program(&handling(filling)), &[100, 300], &mut clock(9)).unwrap();
+    let fuel = |bytes| {
+        let mut of_length = measured.samples.iter().filter(|sample| sample.bytes == bytes).map(|sample| sample.fuel);
+        let first = of_length.next().unwrap();
+        assert!(of_length.all(|fuel| fuel == first));
+        first
+    };
+    // A byte filled is a unit.
+    assert_eq!(fuel(300) - fuel(100), 200);
+    assert_eq!(measured.most_fuel(), fuel(300));
 }
 
 #[test]
@@ -83,10 +102,13 @@ fn a_program_that_fails_while_it_is_measured_is_not_taken() {
     let long_ones = "(if (i32.gt_u (local.get $length) (i32.const 1000)) (then (loop $again (br $again))))";
     assert_eq!(
         refusal(&format!("{long_ones} (i64.const 0)")),
-        "tested: runs out of fuel on a well-formed frame of 1024 bytes, by which it was to be measured"
+        "tested: its cost cannot be measured: on a well-formed frame of 1024 bytes it runs out of fuel"
     );
-    assert!(refusal("unreachable").contains("traps on a well-formed frame of 64 bytes"));
-    assert!(refusal("(i64.const -1)").contains("gives an answer that is none on a well-formed frame"));
+    assert!(
+        refusal("unreachable")
+            .contains("frame of 64 bytes it traps (wasm trap: wasm `unreachable` instruction executed)")
+    );
+    assert!(refusal("(i64.const -1)").contains("frame of 64 bytes it returns an invalid answer (0xffffffffffffffff)"));
     assert_eq!(library.names().count(), 0);
 }
 
