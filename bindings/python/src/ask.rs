@@ -63,9 +63,10 @@ pub(crate) fn compare(
     options.output = output;
     options.pcap = given.value("pcap")?;
     options.summary = given.value("summary")?;
-    given.end()?;
+    let unseen = given.end()?;
     let mut out = Vec::new();
-    let summary = run(py, told, |progress| compare_in_full(&options, progress, &mut out))?;
+    let summary = run(py, told, |progress| compare_in_full(&options, progress, &mut out))
+        .map_err(|error| unseen.told(py, error))?;
     Answer::new(py, out, &summary)
 }
 
@@ -81,15 +82,16 @@ pub(crate) fn tune(py: Python<'_>, options: &Bound<'_, PyDict>, told: Option<&Bo
         policies: given.names("policies")?,
         seeds: given.seeds()?,
         points: given.value("points")?,
-        window: given.parsed("window", parse_time)?,
+        window: given.measured("window", "100ms", parse_time)?,
         output: output(&given)?,
     };
-    given.end()?;
+    let unseen = given.end()?;
     if options.points.is_some_and(|points| points < 2) {
         return Err(raised("points: at least 2"));
     }
     let mut out = Vec::new();
-    run(py, told, |progress| dovetail_compare::tune(&options, progress, &mut out))?;
+    run(py, told, |progress| dovetail_compare::tune(&options, progress, &mut out))
+        .map_err(|error| unseen.told(py, error))?;
     Answer::with_rows(py, out, |document| each(document, "sweeps", "points", &["knob", "pipeline", "title"]))
 }
 
@@ -122,9 +124,10 @@ pub(crate) fn explain(
         slowest: given.value::<u16>("slowest")?.unwrap_or(5).into(),
         output: output(&given)?,
     };
-    given.end()?;
+    let unseen = given.end()?;
     let mut out = Vec::new();
-    run(py, told, |progress| dovetail_compare::explain(&options, progress, &mut out))?;
+    run(py, told, |progress| dovetail_compare::explain(&options, progress, &mut out))
+        .map_err(|error| unseen.told(py, error))?;
     Answer::with_rows(py, out, |document| list(document.get("classes")))
 }
 
@@ -138,6 +141,10 @@ pub(crate) fn reproduce(
 ) -> PyResult<Answer> {
     let given = Given::new(options)?;
     let names = given.names("names")?;
+    // Without names the command lists the experiments, which is no result.
+    if names.is_empty() {
+        return Err(raised("names: name an experiment, or all"));
+    }
     let traces: Vec<PathBuf> = given.value("trace")?.map(|path: PathBuf| vec![path]).unwrap_or_default();
     let options = ReproduceOptions { names, traces, json: true, report: given.value("report")?, live: false };
     given.end()?;
@@ -159,11 +166,11 @@ pub(crate) fn admit(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Ans
     let mut input = InputOptions::default();
     given.resolve(given.take("file")?, "reservations", &mut input)?;
     let bound = given.parsed("bound", |text| text.parse().map_err(|_| "composite or separate"))?.unwrap_or_default();
-    given.end()?;
+    let unseen = given.end()?;
     let file = input.scenario.ok_or_else(|| PyTypeError::new_err("file: give a path, a text or a dict"))?;
     let options = AdmitOptions { file, text: input.text, bound, json: true };
     let mut out = Vec::new();
-    run(py, None, |_| dovetail_compare::admit(&options, &mut out))?;
+    run(py, None, |_| dovetail_compare::admit(&options, &mut out)).map_err(|error| unseen.told(py, error))?;
     Answer::with_rows(py, out, |document| list(document.get("reservations")))
 }
 

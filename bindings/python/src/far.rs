@@ -38,6 +38,10 @@ impl Far {
     fn forget(&self, py: Python<'_>) {
         self.lock(py).forget();
     }
+
+    fn __repr__(&self) -> &'static str {
+        "<dovetail.FarQueue>"
+    }
 }
 
 impl Far {

@@ -9,17 +9,17 @@ use dovetail_compare::{
 };
 use dovetail_sched::{
     nearest,
-    units::{parse_rate, parse_time},
+    units::{UnitError, parse_rate, parse_time},
 };
 use dovetail_sim::network::Contender;
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyOverflowError, PyTypeError, PyValueError},
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 use toml::{Table, Value};
 
-use crate::run::raised;
+use crate::{run::raised, unseen::Unseen};
 
 /// Maximum nesting of a dict; no scenario is as deep.
 const DEEPEST: usize = 32;
@@ -31,12 +31,13 @@ pub(crate) struct Given<'py> {
     options: Bound<'py, PyDict>,
     /// The options that there are.
     known: RefCell<Vec<String>>,
+    unseen: RefCell<Unseen>,
 }
 
 impl<'py> Given<'py> {
     /// A copy of these options.
     pub(crate) fn new(options: &Bound<'py, PyDict>) -> PyResult<Self> {
-        Ok(Self { options: options.copy()?, known: RefCell::default() })
+        Ok(Self { options: options.copy()?, known: RefCell::default(), unseen: RefCell::default() })
     }
 
     /// The value of a name, if it is not None.
@@ -76,6 +77,26 @@ impl<'py> Given<'py> {
         text.map(|text| parse(&text).map_err(|error| raised(format!("{name}: {}", error.to_string())))).transpose()
     }
 
+    /// A quantity with a unit; errors name an example.
+    pub(crate) fn measured<T>(
+        &self,
+        name: &str,
+        example: &str,
+        parse: impl FnOnce(&str) -> Result<T, UnitError>,
+    ) -> PyResult<Option<T>> {
+        let Some(value) = self.take(name)? else { return Ok(None) };
+        let Ok(text) = value.extract::<String>() else {
+            let kind = value.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{name}: give a str with a unit, such as \"{example}\", not {kind}"
+            )));
+        };
+        parse(&text).map(Some).map_err(|error| match error {
+            UnitError::Number => raised(format!("{name}: {error}, such as \"{example}\"")),
+            error => raised(format!("{name}: {error}")),
+        })
+    }
+
     /// A number that is at least 1.
     pub(crate) fn positive<T>(&self, name: &str) -> PyResult<Option<T>>
     where
@@ -87,9 +108,9 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// Refuses options that were not taken.
-    pub(crate) fn end(self) -> PyResult<()> {
-        let Ok(name) = self.options.keys().get_item(0) else { return Ok(()) };
+    /// Refuses options that were not taken. Returns the text that errors of a run may refer to.
+    pub(crate) fn end(self) -> PyResult<Unseen> {
+        let Ok(name) = self.options.keys().get_item(0) else { return Ok(self.unseen.into_inner()) };
         let (name, known) = (name.to_string(), self.known.into_inner());
         let meant = nearest(&name, known.iter().map(String::as_str));
         let meant = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
@@ -110,7 +131,7 @@ impl<'py> Given<'py> {
             queue_packets: self.positive("queue_packets")?,
             buffer_packets: self.positive("buffer_packets")?,
             drop: self.parsed("drop", str::parse)?,
-            link: self.parsed("link", parse_rate)?,
+            link: self.measured("link", "400Mbps", parse_rate)?,
             load,
             seed: self.value("seed")?,
             ..InputOptions::default()
@@ -137,6 +158,7 @@ impl<'py> Given<'py> {
             Some(overrides) => overrides_of(&overrides)?,
             None => Vec::new(),
         };
+        let is_dict = given.as_ref().is_some_and(|given| given.is_instance_of::<PyDict>());
         let unnamed = || folder.clone().unwrap_or_default().join(option);
         match given {
             None => {
@@ -166,6 +188,11 @@ impl<'py> Given<'py> {
             let name = input.scenario.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
             input.text = Some(overridden(&text, &name, &overrides).map_err(raised)?);
         }
+        if let (Some(text), Some(name)) = (&input.text, &input.scenario)
+            && (is_dict || !overrides.is_empty())
+        {
+            *self.unseen.borrow_mut() = Unseen::new(name.display().to_string(), text.clone());
+        }
         Ok(())
     }
 
@@ -178,7 +205,7 @@ impl<'py> Given<'py> {
             policies: self.policies()?,
             seeds: self.seeds()?,
             programs: self.value("programs")?,
-            window: self.parsed("window", parse_time)?,
+            window: self.measured("window", "100ms", parse_time)?,
             ..CompareOptions::default()
         };
         if options.window.is_some_and(|window| window.0 == 0) {
@@ -269,8 +296,11 @@ fn value_of(given: &Bound<'_, PyAny>, at: &str, depth: usize) -> PyResult<Value>
     }
     // numpy's numbers are not `int`, but can be converted to one.
     if given.is_instance_of::<PyInt>() || given.hasattr("__index__")? {
-        let number = given.extract::<i64>();
-        return number.map(Value::Integer).map_err(|_| raised(format!("{at}: a whole number is below 2^63")));
+        let number = given.extract::<i64>().map(Value::Integer);
+        return number.map_err(|error| match error.is_instance_of::<PyOverflowError>(given.py()) {
+            true => raised(format!("{at}: a whole number is below 2^63")),
+            false => PyTypeError::new_err(format!("{at}: {}", error.value(given.py()))),
+        });
     }
     if given.is_instance_of::<PyFloat>() || given.hasattr("__float__")? {
         let number: f64 = given.extract()?;

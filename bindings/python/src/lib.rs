@@ -7,8 +7,9 @@
 //! | module | contents |
 //! |---|---|
 //! | `given` | conversion of options from Python to the libraries' types |
+//! | `unseen` | errors in a text that was written from a dict or overrides |
 //! | `run` | a computation that Ctrl-C stops and a progress bar follows |
-//! | `table` | tables that Arrow's consumers read without a copy |
+//! | `table`, `pickled` | tables that Arrow's consumers read without a copy, and as plain values |
 //! | `simulate` | policies over the same traffic |
 //! | `own` | a policy that is a Python object |
 //! | `ask` | the other operations of the command: documents, and tables of their contents |
@@ -22,11 +23,13 @@ mod given;
 mod handles;
 mod inner;
 mod own;
+mod pickled;
 mod requests;
 mod run;
 mod scheduler;
 mod simulate;
 mod table;
+mod unseen;
 
 /// What `import dovetail._native` finds.
 #[pyo3::pymodule(gil_used = false)]
@@ -42,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::simulate::{Simulated, scenario, simulate};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Table, table_of};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -89,8 +89,8 @@ impl Object {
     pub(crate) fn build(&self, setup: &Setup, failed: &Raised, stop: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
         let object = Python::attach(|py| self.object.clone_ref(py));
         let &Self { interest, polls, weighs, forgets, .. } = self;
-        let (failed, stop, idle_at) = (failed.clone(), stop.clone(), None);
-        let calls = Calls { object, failed, stop, interest, polls, weighs, forgets, idle_at };
+        let (name, failed, stop, idle_at) = (self.name.clone(), failed.clone(), stop.clone(), None);
+        let calls = Calls { object, name, failed, stop, interest, polls, weighs, forgets, idle_at };
         Box::new(Queued::new(calls, setup.resources, setup.limits))
     }
 }
@@ -98,6 +98,7 @@ impl Object {
 /// A policy's calls, forwarded to its object.
 struct Calls {
     object: Py<PyAny>,
+    name: String,
     failed: Raised,
     stop: Arc<AtomicBool>,
     interest: Interest,
@@ -147,18 +148,25 @@ impl Policy for Calls {
 
     fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch> {
         self.idle_at = Some(now);
+        let name = &self.name;
         let flow = self.ask(|object| {
             let flow = object.call_method1("dequeue", (now.0,))?;
-            let wrong =
-                |_| PyTypeError::new_err(format!("dequeue gave {flow}, which is neither a flow's number nor None"));
+            let wrong = |_| {
+                PyTypeError::new_err(format!(
+                    "policy {name}: dequeue gave {flow}, which is neither a flow's number nor None"
+                ))
+            };
             flow.extract::<Option<i64>>().map_err(wrong)
         });
         let number = flow.flatten()?;
         let Some(flow) = u32::try_from(number).ok().filter(|&flow| flow < Limits::UNLIMITED.flows).map(FlowId) else {
-            return self.ask(|_| Err(raised(format!("dequeue gave {number}, which is no flow's number"))));
+            return self
+                .ask(|_| Err(raised(format!("policy {name}: dequeue gave {number}, which is no flow's number"))));
         };
         if queues.is_empty(flow) {
-            return self.ask(|_| Err(raised(format!("dequeue gave flow {number}, which has no packet queued"))));
+            return self.ask(|_| {
+                Err(raised(format!("policy {name}: dequeue gave flow {number}, which has no packet queued")))
+            });
         }
         self.idle_at = None;
         let packet = queues.pop(flow);
@@ -190,11 +198,14 @@ impl Policy for Calls {
         if !self.polls {
             return None;
         }
+        let name = &self.name;
         self.ask(|object| {
-            let at = object.call_method0("poll_at")?.extract::<Option<u64>>()?.map(Nanos);
+            let at = object.call_method0("poll_at")?;
+            let wrong = |_| raised(format!("policy {name}: poll_at gave {at}, which is neither nanoseconds nor None"));
+            let at = at.extract::<Option<u64>>().map_err(wrong)?.map(Nanos);
             match self.idle_at {
                 Some(idle) if at.is_some_and(|at| at <= idle) => Err(raised(format!(
-                    "poll_at gave a time that is not after {} ns, when dequeue gave None: it would be asked for ever",
+                    "policy {name}: poll_at gave a time that is not after {} ns, when dequeue gave None: it would be asked for ever",
                     idle.0
                 ))),
                 _ => Ok(at),

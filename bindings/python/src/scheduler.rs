@@ -528,8 +528,7 @@ fn limits_of(given: &Bound<'_, PyDict>) -> PyResult<Limits> {
 /// Creates a program from its name, cost, processing and expansion.
 fn program_of(given: &Bound<'_, PyDict>) -> PyResult<Program> {
     let given = Given::new(given)?;
-    let name: String =
-        given.value("name")?.ok_or_else(|| raised("programs: each needs a name, as in {'name': 'a'}"))?;
+    let name: Option<String> = given.value("name")?;
     let cost = given.parsed("cost", str::parse)?;
     let expansion: f64 = given.value("expansion")?.unwrap_or(1.0);
     if !(expansion > 0.0 && expansion.is_finite()) {
@@ -540,6 +539,8 @@ fn program_of(given: &Bound<'_, PyDict>) -> PyResult<Program> {
         Some("header") => Processing::Header,
         Some(_) => return Err(raised("processing: header or payload")),
     };
+    // A misspelt name is told as that, not as a name that is missing.
     given.end()?;
+    let name = name.ok_or_else(|| raised("programs: each needs a name, as in {'name': 'a'}"))?;
     Ok(Program { processing, cost, expansion, ..Program::new(&name) })
 }

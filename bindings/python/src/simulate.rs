@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use dovetail_compare::{input::scenario_text, options::InputOptions, overridden, run::Own};
 use dovetail_sched::Setup;
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyTypeError, prelude::*, types::PyDict};
 
 use crate::{
     given::Given,
@@ -34,7 +34,7 @@ pub(crate) fn simulate(
 ) -> PyResult<Simulated> {
     let given = Given::new(options)?;
     let options = given.comparison()?;
-    given.end()?;
+    let unseen = given.end()?;
     let mut names: Vec<String> = options.policies.iter().map(ToString::to_string).collect();
     let objects = own.iter().map(|(at, object)| Ok((*at, Object::new(object)?))).collect::<PyResult<Vec<_>>>()?;
     let (failed, stop) = (Raised::default(), Arc::<AtomicBool>::default());
@@ -54,7 +54,7 @@ pub(crate) fn simulate(
     if let Some(error) = failed.take() {
         return Err(error);
     }
-    let (summary, kept, document, resources) = done?;
+    let (summary, kept, document, resources) = done.map_err(|error| unseen.told(py, error))?;
     Ok(Simulated {
         summary: Py::new(py, summary.map_err(raised)?)?,
         records: kept.map_err(raised)?.map(|table| Py::new(py, table)).transpose()?,
@@ -71,6 +71,9 @@ pub(crate) fn scenario(options: &Bound<'_, PyDict>) -> PyResult<String> {
     let mut input = InputOptions::default();
     given.scenario(&mut input)?;
     given.end()?;
+    if input.scenario.is_none() {
+        return Err(PyTypeError::new_err("scenario: give a path, a text or a dict"));
+    }
     let text = scenario_text(&input).map_err(raised)?.unwrap_or_default();
     let name = input.scenario.map(|path| path.display().to_string()).unwrap_or_default();
     overridden(&text, &name, &[]).map_err(raised)

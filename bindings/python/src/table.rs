@@ -21,10 +21,16 @@ use dovetail_sim::records::{Columns, Outcome};
 use pyo3::{
     exceptions::PyKeyError,
     prelude::*,
-    types::{PyCapsule, PyDict, PyIterator, PyList},
+    types::{PyCapsule, PyDict, PyIterator, PyList, PyTuple},
 };
 
-use crate::run::raised;
+use crate::{pickled, run::raised};
+
+/// The most rows that a notebook shows.
+const MAX_ROWS_SHOWN: usize = 20;
+
+/// Name, type and whether values may be missing, of each column.
+type Fields = Vec<(String, String, bool)>;
 
 /// A table, readable by anything that supports Arrow's PyCapsule interface, such as `polars.DataFrame(table)`.
 #[pyclass(frozen, module = "dovetail")]
@@ -102,12 +108,58 @@ impl Table {
         Ok(dict)
     }
 
+    /// For pickle and copy: the function that makes this table again, and what to call it with.
+    #[pyo3(signature = () -> "tuple[Any, ...]")]
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let fields = self.schema.fields().iter();
+        let fields: Fields = fields
+            .map(|field| (field.name().clone(), pickled::name_of(field.data_type()).to_owned(), field.is_nullable()))
+            .collect();
+        let pack = |batch: &RecordBatch| batch.columns().iter().map(|column| pickled::packed(py, column)).collect();
+        let batches = self.batches.iter().map(pack).collect::<PyResult<Vec<Vec<_>>>>()?;
+        (py.import("dovetail._native")?.getattr("table_of")?, (fields, batches)).into_pyobject(py)
+    }
+
+    /// The first rows, for notebooks.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let (columns, rows) = (self.columns(), self.__len__());
+        let shown = rows.min(MAX_ROWS_SHOWN);
+        let values = columns.iter().map(|column| self.head(py, column, shown)).collect::<PyResult<Vec<_>>>()?;
+        let cells = |tag: &str, texts: &mut dyn Iterator<Item = &str>| -> String {
+            texts.map(|text| format!("<{tag}>{}</{tag}>", escaped(text))).collect()
+        };
+        let mut html =
+            format!("<table><thead><tr>{}</tr></thead><tbody>", cells("th", &mut columns.iter().map(|c| &**c)));
+        for row in 0..shown {
+            html += &format!("<tr>{}</tr>", cells("td", &mut values.iter().map(|column| &*column[row])));
+        }
+        html += "</tbody></table>";
+        if shown < rows {
+            html += &format!("<p>{shown} of {rows} rows</p>");
+        }
+        Ok(html)
+    }
+
     fn __repr__(&self) -> String {
         format!("<dovetail.Table: {} rows, columns {}>", self.__len__(), self.columns().join(", "))
     }
 }
 
 impl Table {
+    /// The first values of a column, as texts; empty where there is none.
+    fn head(&self, py: Python<'_>, column: &str, rows: usize) -> PyResult<Vec<String>> {
+        let at = self.schema.index_of(column).map_err(|_| self.no_column(column))?;
+        let values = PyList::empty(py);
+        for batch in &self.batches {
+            let more = (rows - values.len()).min(batch.num_rows());
+            push(&values, &batch.column(at).slice(0, more))?;
+        }
+        values
+            .iter()
+            .map(|value| if value.is_none() { Ok(String::new()) } else { Ok(value.str()?.to_string()) })
+            .collect()
+    }
+
     fn no_column(&self, column: &str) -> PyErr {
         let columns = self.columns();
         let meant = nearest(column, columns.iter().map(String::as_str));
@@ -181,6 +233,27 @@ impl Table {
         }
         Ok(Self { schema, batches })
     }
+}
+
+/// The table of these columns, from what it was pickled as.
+#[pyfunction]
+#[pyo3(signature = (fields: "Sequence[tuple[str, str, bool]]", batches: "Sequence[Sequence[Any]]"))]
+pub(crate) fn table_of(fields: Fields, batches: Vec<Vec<Bound<'_, PyAny>>>) -> PyResult<Table> {
+    let fields =
+        fields.into_iter().map(|(name, kind, may_lack)| Ok(Field::new(name, pickled::type_of(&kind)?, may_lack)));
+    let schema = Arc::new(Schema::new(fields.collect::<PyResult<Vec<_>>>()?));
+    let batch = |columns: Vec<Bound<'_, PyAny>>| {
+        let fields = schema.fields().iter();
+        let columns = fields.zip(&columns).map(|(field, column)| pickled::unpacked(field.data_type(), column));
+        RecordBatch::try_new(schema.clone(), columns.collect::<PyResult<Vec<_>>>()?).map_err(raised)
+    };
+    let batches = batches.into_iter().map(batch).collect::<PyResult<Vec<_>>>()?;
+    Ok(Table { schema, batches })
+}
+
+/// A text as HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The names of all flows of all runs, and for each run the indices of its flows' names.

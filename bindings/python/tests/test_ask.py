@@ -1,5 +1,6 @@
 """Comparing, tuning, explaining, admitting, reproducing; and the command."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -60,6 +61,8 @@ def test_an_experiment_is_run_again() -> None:
     assert again.holds and again.table["experiment"] == ["atfq-fig1"] * len(again.table)
     with pytest.raises(ValueError, match="atfq-fig1"):
         dovetail.reproduce("no-such-figure")
+    with pytest.raises(ValueError, match="^names: name an experiment, or all"):
+        dovetail.reproduce([])
 
 
 def test_what_there_is() -> None:
@@ -131,5 +134,25 @@ def test_seeds_are_those_that_the_command_takes() -> None:
     for seeds, why in (([], "1 to 1000"), ([1, 1], "1 is given twice"), (range(1001), "1 to 1000")):
         with pytest.raises(ValueError, match=why):
             dovetail.compare("middlebox", "fifo", seeds=seeds, overrides={"duration": "10ms"})
-    with pytest.raises(ValueError, match="one seed, or several seeds"):
-        dovetail.compare("middlebox", "fifo", seeds=[3], seed=2, overrides={"duration": "10ms"})
+    for ask in (dovetail.compare, dovetail.tune, dovetail.explain):
+        for seeds in ([3], [3, 4]):
+            with pytest.raises(ValueError, match="one seed, or several seeds"):
+                ask("middlebox", "fifo", seeds=seeds, seed=2, overrides={"duration": "10ms"})
+
+
+def test_answers_are_pickled() -> None:
+    comparison = dovetail.compare("middlebox", "fifo", overrides=BRIEF)
+    again = pickle.loads(pickle.dumps(comparison))
+    assert isinstance(again, dovetail.Comparison) and again.verdict == comparison.verdict
+    assert again.table.to_dict() == comparison.table.to_dict()
+
+
+def test_every_question_names_the_key_that_is_wrong() -> None:
+    wrong = {"resource.link.rate": "fast"}
+    for ask in (
+        lambda: dovetail.compare("middlebox", "fifo", overrides=wrong),
+        lambda: dovetail.tune("middlebox", "atfq", overrides=wrong),
+        lambda: dovetail.explain("middlebox", "fifo", overrides=wrong),
+    ):
+        with pytest.raises(ValueError, match=r"^middlebox, resource\.link\.rate: "):
+            ask()

@@ -65,9 +65,9 @@ def test_what_it_raises_ends_the_run() -> None:
 
 
 def test_a_flow_without_packets_is_an_error() -> None:
-    with pytest.raises(ValueError, match="dequeue gave 4294967295, which is no flow's number"):
+    with pytest.raises(ValueError, match="policy my fifo: dequeue gave 4294967295, which is no flow's number"):
         dovetail.simulate("middlebox", [Astray()], overrides=BRIEF)
-    for gives, why in ((-1, "dequeue gave -1"), (63, "flow 63, which has no packet"), ("a", "dequeue gave a, which is neither")):
+    for gives, why in ((-1, "policy my fifo: dequeue gave -1"), (63, "flow 63, which has no packet"), ("a", "dequeue gave a, which is neither")):
         policy = Fifo()
         policy.dequeue = lambda now_ns, gives=gives: gives  # type: ignore[method-assign, misc]
         with pytest.raises((ValueError, TypeError), match=why):
@@ -82,7 +82,7 @@ def test_a_policy_that_is_to_be_asked_again_at_once_is_an_error() -> None:
         def poll_at(self) -> int | None:
             return 5
 
-    with pytest.raises(ValueError, match="poll_at gave a time that is not after"):
+    with pytest.raises(ValueError, match="policy my fifo: poll_at gave a time that is not after"):
         dovetail.simulate("middlebox", [Idle()], overrides=BRIEF)
 
 
@@ -112,9 +112,31 @@ def test_feedback_and_weights_are_told() -> None:
 
 
 def test_what_is_no_policy_is_refused() -> None:
-    with pytest.raises(ValueError, match="enqueued"):
+    with pytest.raises(TypeError, match="policy object: a policy object needs a method 'enqueued'"):
         dovetail.simulate("middlebox", [object()])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="twice"):
         dovetail.simulate("middlebox", [Fifo(), Fifo()], overrides=BRIEF)
     with pytest.raises(ValueError, match="over pipelines"):
         dovetail.simulate("drr-sff", [Fifo()])
+
+
+def test_a_poll_at_that_is_no_time_is_told_with_the_policy() -> None:
+    class Idle(Fifo):
+        def dequeue(self, now_ns: int) -> int | None:
+            return None
+
+        def poll_at(self) -> int | None:
+            return -1
+
+    with pytest.raises(ValueError, match="policy my fifo: poll_at gave -1, which is neither nanoseconds nor None"):
+        dovetail.simulate("middlebox", [Idle()], overrides=BRIEF)
+
+
+def test_what_its_name_raises_is_not_swallowed() -> None:
+    class Nameless(Fifo):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            raise LookupError("no name yet")
+
+    with pytest.raises(LookupError, match="no name yet"):
+        dovetail.simulate("middlebox", [Nameless()], overrides=BRIEF)

@@ -260,3 +260,14 @@ def test_threads_may_share_one() -> None:
     for request in range(400):
         gateway.cancel(request, 1)
     assert _turns(gateway, 1) == []
+
+
+def test_equal_turns_have_equal_hashes() -> None:
+    def turn(request: int) -> Turn:
+        gateway = _gateway("none")
+        gateway.enqueue(request, 0, 0)
+        (only,) = _turns(gateway, 0)
+        return only
+
+    assert turn(1) == turn(1) and hash(turn(1)) == hash(turn(1)) and {turn(1), turn(1), turn(2)} == {turn(1), turn(2)}
+    assert Turn.__hash__ is not None and repr(FarQueue()) == "<dovetail.FarQueue>"

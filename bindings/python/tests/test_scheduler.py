@@ -75,6 +75,8 @@ def test_weights_knobs_and_figures() -> None:
     for wrong in (0.0, float("nan"), -1.0, 1e9):
         with pytest.raises(ValueError, match="weight"):
             scheduler.set_weight(0, wrong)
+    with pytest.raises(ValueError, match="not 1e300$"):
+        scheduler.set_weight(0, 1e300)
     with pytest.raises(ValueError):
         scheduler.retune("drr", 0)
 
@@ -111,7 +113,7 @@ def test_stages_of_policies_that_have_them() -> None:
         (lambda: Scheduler("drfq", 9), "1 to 8"),
         (lambda: Scheduler("drfq", limits={"flow_packets": 0}), "flow_packets"),
         (lambda: Scheduler("drfq", limits={"drop": "tial"}), "drop"),
-        (lambda: Scheduler("drfq", programs=[{"cost": "1us"}]), "name"),
+        (lambda: Scheduler("drfq", programs=[{"cost": "1us"}]), "programs: each needs a name"),
         (lambda: Scheduler("drfq").enqueue(0, 1, (), 0), "1 to 8 resources, not 0"),
         (lambda: Scheduler("drfq").enqueue(0, 1, [1] * 9, 0), "1 to 8"),
         (lambda: Scheduler("drfq").enqueue(0, 1, (1.5,), 0), "whole numbers"),
@@ -133,6 +135,8 @@ def test_wrong_calls_are_refused_and_change_nothing() -> None:
     scheduler = Scheduler("drfq", 2)
     with pytest.raises(TypeError, match=r"no option 'packet' \(did you mean 'packets'\?\), only flows, "):
         Scheduler("drfq", limits={"packet": 1})  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(TypeError, match=r"no option 'nam' \(did you mean 'name'\?\), only name, cost, "):
+        Scheduler("drfq", programs=[{"nam": "a"}])  # type: ignore[typeddict-unknown-key]
     with pytest.raises((OverflowError, ValueError)):
         scheduler.enqueue(-1, 1, (1, 1), 0)
     for demand in (1, (1,), (1, 1, 1)):
@@ -268,7 +272,7 @@ def test_wrong_arrays_are_refused_and_nothing_is_queued() -> None:
         flow=np.zeros(4, "int64"), bytes=np.ones(4, "int64"), demand_ns=np.ones((4, 2), "int64"), now_ns=np.arange(4)
     )
     wrong = [
-        (dict(flow=np.zeros(4)), "flow: whole numbers are needed .* not float64"),
+        (dict(flow=np.zeros(4)), "flow: whole numbers are needed,.* not float64"),
         (dict(flow=np.zeros(4, "complex128")), "flow"),
         (dict(flow=np.zeros(4, object)), "flow"),
         (dict(flow=[0, 0, 0, 0]), "flow: an array"),

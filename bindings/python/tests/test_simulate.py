@@ -1,6 +1,8 @@
 """Policies over the same traffic: what comes out, in which form, and what is refused."""
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -137,7 +139,7 @@ def test_networks_and_gateways_run_as_well() -> None:
         (dict(scenario=BOX, jobs=0), "jobs"),
         (dict(scenario=BOX, queue_packets=0), "queue_packets"),
         (dict(scenario=BOX, pipeline="nowait"), "no-wait"),
-        (dict(scenario=BOX, link="fast"), "link"),
+        (dict(scenario=BOX, link="fast"), 'link: not a number with a unit, such as "400Mbps"'),
         (dict(scenario=BOX, drop="head"), "limit"),
         (dict(scenario="name = \n"), "line 1"),
         (dict(scenario={"name": "x"}), "resource"),
@@ -255,3 +257,80 @@ def test_a_table_is_read_by_the_names_of_its_columns() -> None:
 
 def test_the_package_names_what_it_has() -> None:
     assert {"sweep", "load", "simulate"} <= set(dir(dovetail)) and {"sweep", "load"} <= set(dovetail.__all__)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "key"),
+    [
+        ("middlebox", {"link.rate": "fast"}, "middlebox, resource.link.rate: "),
+        (BOX, {"flow.b.arrivals": {"poisson": 3}}, "scenario, flow.b.arrivals.poisson: "),
+        (BOX, {"class.all.cost.cpu": "10 parsecs"}, "scenario, class.all.cost.cpu: "),
+        (BOX, {"duration": "soon"}, "scenario, duration: "),
+        ({"name": "x", "resource": [{"name": "a.b", "rate": "1 furlong"}]}, None, 'scenario, resource."a.b".rate: '),
+    ],
+)
+def test_an_error_in_a_text_that_nobody_saw_names_the_key(scenario: object, overrides: object, key: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        dovetail.simulate(scenario, "fifo", overrides=overrides)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(key) and ", line " not in str(raised.value)
+
+
+def test_an_error_in_a_text_that_was_given_names_its_line() -> None:
+    with pytest.raises(ValueError, match="scenario, line 9: "):
+        dovetail.simulate(BOX.replace("100Mbps", "fast"), "fifo")
+
+
+def test_values_of_other_types_are_told_from_numbers_that_are_too_large() -> None:
+    class Many:
+        def __index__(self) -> int:
+            raise TypeError("only scalars are numbers")
+
+    with pytest.raises(TypeError, match="duration: only scalars"):
+        dovetail.simulate(BOX, "fifo", overrides={"duration": Many()})
+    for given, why in ((dict(link=1e6), 'link: give a str with a unit, such as "400Mbps"'), (dict(window=3), '"100ms"')):
+        with pytest.raises(TypeError, match=why):
+            dovetail.simulate(BOX, "fifo", **given)  # type: ignore[arg-type]
+
+
+def test_no_scenario_has_no_text() -> None:
+    with pytest.raises(TypeError, match="scenario: give a path, a text or a dict"):
+        dovetail.scenario(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy])
+def test_results_are_pickled_and_copied(copied: object) -> None:
+    assert callable(copied)
+    result = dovetail.simulate("middlebox", ["fifo", "drfq"], overrides=BRIEF, queue_packets=5, records=True)
+    again = copied(result)
+    assert again.document == result.document and again.resources == result.resources
+    for table, other in ((result.summary, again.summary), (result.records, again.records)):
+        assert other.to_dict() == table.to_dict() and len(other) == len(table) > 0
+    # Missing times are still missing, and Arrow's consumers find the same types.
+    assert None in again.records["link_end_ns"]
+    pyarrow = pytest.importorskip("pyarrow")
+    for table, other in ((result.summary, again.summary), (result.records, again.records)):
+        assert pyarrow.table(other).equals(pyarrow.table(table))
+
+
+def test_what_is_no_table_is_refused() -> None:
+    from dovetail import _native
+
+    for fields, batches in (
+        ([("a", "nothing", True)], [[[1]]]),
+        ([("a", "whole", True)], [[(b"123", None)]]),
+        ([("a", "whole", True), ("b", "text", True)], [[(bytes(8), None), ["x", "y"]]]),
+        ([("a", "words", False)], [[(b"\1\0\0\0", ["only one"])]]),
+        ([("a", "whole", True), ("b", "whole", True)], [[(bytes(8), None)]]),
+        ([("a", "whole", True)], [[(bytes(8), b"\1\1")]]),
+    ):
+        with pytest.raises(ValueError):
+            _native.table_of(fields, batches)
+
+
+def test_a_notebook_shows_the_first_rows_of_a_table() -> None:
+    pages = dovetail.simulate("middlebox", "fifo", overrides=BRIEF, records=True)
+    html = pages.records._repr_html_()
+    assert html.startswith("<table>") and html.count("<tr>") == 21 and f"20 of {len(pages.records)} rows" in html
+    assert pages.summary._repr_html_().count("<tr>") == 2 and "rows</p>" not in pages.summary._repr_html_()
+    odd = dovetail.simulate(BOX.replace('name = "a"', 'name = "<a>"'), "fifo", records=True).records._repr_html_()
+    assert "&lt;a&gt;" in odd and "<a>" not in odd

@@ -35,7 +35,7 @@ from dovetail._policy import Policy
 from dovetail._simulate import Result, scenario, simulate
 
 if TYPE_CHECKING:
-    from dovetail.sweep import load, sweep
+    from dovetail._sweeps import load, sweep
 
 __all__ = [
     "Admissions",

@@ -3,6 +3,7 @@
 What `import dovetail._native` finds.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ _Options: TypeAlias = dict[str, Any]
 _Told: TypeAlias = Callable[[str, str, int, int | None], object] | None
 _Stage: TypeAlias = Literal["started", "finished", "dropped", "aborted"]
 
-__all__ = ["VERSION", "Answer", "FarQueue", "Packet", "RequestScheduler", "Scheduler", "Simulated", "Table", "Turn", "admit", "command", "compare", "explain", "policies", "reproduce", "scenario", "scenarios", "simulate", "tune"]
+__all__ = ["VERSION", "Answer", "FarQueue", "Packet", "RequestScheduler", "Scheduler", "Simulated", "Table", "Turn", "admit", "command", "compare", "explain", "policies", "reproduce", "scenario", "scenarios", "simulate", "table_of", "tune"]
 
 VERSION: Final[str]
 
@@ -34,22 +35,22 @@ class FarQueue:
     How long the queue at a link's far end is, from small packets sent to it and back.
     """
     def __new__(cls, /) -> FarQueue: ...
+    def __repr__(self, /) -> str: ...
     def back(self, /, probe: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        A probe is back. Numbers that are not in flight are ignored.
+        Register a returned probe; unknown numbers are ignored.
         """
     def delay(self, /, now_ns: SupportsIndex) -> tuple[int, int | None] | None:
         """
-        How long a packet waits that arrives there now, and how long when the queue is full, in nanoseconds; None for what is
-        not known.
+        (delay of a packet arriving there now, delay when the queue is full) in ns; None if unknown.
         """
     def forget(self, /) -> None:
         """
-        Probes take another path from now on: nothing is known.
+        Call when probes change path: discards what was learnt.
         """
     def probe(self, /, now_ns: SupportsIndex) -> int:
         """
-        A probe leaves: its number.
+        Register a departing probe; returns its number.
         """
 
 @final
@@ -86,7 +87,7 @@ class Packet:
     @property
     def ticket(self, /) -> int | None:
         """
-        What to give back with feedback; None where it has not been dequeued.
+        Pass this back with feedback; None before the packet is dequeued.
         """
 
 @final
@@ -96,30 +97,29 @@ class RequestScheduler:
     """
     def __new__(cls, /, policy: str, rate: SupportsFloat | SupportsIndex, *, quantum: SupportsIndex | None = None, window: SupportsIndex | None = None, longest_window: SupportsIndex | None = None, overhead: SupportsIndex | None = None, ids: SupportsIndex = 1048576) -> RequestScheduler:
         """
-        A scheduler under this policy, such as "grants" or "msf-rs:window=3", for a link of so many units a second; the other
-        parameters are in units, and are made for HTTP over TCP where they are not given. Ids are below `ids`.
+        A scheduler for this policy, such as "grants" or "msf-rs:window=3", and for a link of `rate` units a second. The other
+        parameters are in units and default to values for HTTP over TCP. All ids are below `ids`.
         """
     def __repr__(self, /) -> str: ...
     def cancel(self, /, request: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        The request is cancelled, waiting or outstanding. The id is free.
+        The request is cancelled, waiting or outstanding. Its id can be reused.
         """
     def dequeue(self, /, now_ns: SupportsIndex) -> Turn | None:
         """
-        What to do next. Ask after each event and at poll_at, until None.
+        The next action. Call after each event and at poll_at, until it returns None.
         """
     def ended(self, /, request: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        The response is over, whole or broken off by its sender. The id is free.
+        The response ended, completely or cut short by its sender. Its id can be reused.
         """
     def enqueue(self, /, request: SupportsIndex, user: SupportsIndex, now_ns: SupportsIndex, length: SupportsIndex | None = None) -> None:
         """
-        A request arrived, with its response's length where that is known. One of an unknown user, or with an id that is
-        taken, is ignored.
+        A request arrived, with its response's length if known. Ignored if the user is unknown or the id is in use.
         """
     def far_queue(self, /, seen: tuple[SupportsIndex, SupportsIndex | None] | None, now_ns: SupportsIndex) -> None:
         """
-        What is known of the link's far queue, as `FarQueue.delay` has it: its delay now and when it is full; None if nothing.
+        The delay of the link's far queue, as `FarQueue.delay` returns it: now, and when it is full; None if unknown.
         """
     def figures(self, /) -> dict[str, float]:
         """
@@ -132,7 +132,7 @@ class RequestScheduler:
         """
     def forget_user(self, /, user: SupportsIndex) -> None:
         """
-        The user's id is free. Ignored while a request of theirs is waiting or outstanding.
+        Release a user's id. Ignored while one of their requests is waiting or outstanding.
         """
     def length(self, /, request: SupportsIndex, units: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
@@ -140,7 +140,7 @@ class RequestScheduler:
         """
     def offers(self, /, request: SupportsIndex, window: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        The connection that the response comes on offers its sender this window, because of earlier responses on it.
+        The receive window that the response's connection already offers, left over from earlier responses.
         """
     @property
     def policy(self, /) -> str:
@@ -149,15 +149,15 @@ class RequestScheduler:
         """
     def poll_at(self, /) -> int | None:
         """
-        When to ask dequeue again, should nothing happen before.
+        When to call dequeue again if no event comes first.
         """
     def ready(self, /, request: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        Units of the response are there that may not be read yet.
+        Data has arrived that may not be read yet.
         """
     def received(self, /, request: SupportsIndex, units: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        So many more units of the response were read.
+        This many more units of the response were read.
         """
     def retune(self, /, policy: str, now_ns: SupportsIndex) -> None:
         """
@@ -165,16 +165,15 @@ class RequestScheduler:
         """
     def round_trip(self, /, request: SupportsIndex, takes_ns: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        A round trip on the connection that the response comes on takes so long, as its transport measures it.
+        The round-trip time of the response's connection, as measured by its transport.
         """
     def set_cap(self, /, class_: SupportsIndex, rate: SupportsFloat | SupportsIndex | None, now_ns: SupportsIndex) -> None:
         """
-        Set the rate in units a second that a class may not exceed; None for none. What is in flight goes on with what it was
-        let have.
+        Limit a class to this rate in units a second; None removes the limit. What was already permitted is unaffected.
         """
     def set_class(self, /, class_: SupportsIndex, weight: SupportsFloat | SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        Add a class, or change its weight. Classes and users are set before anything names them.
+        Add a class, or change its weight. Set classes and users before referring to them.
         """
     def set_rate(self, /, rate: SupportsFloat | SupportsIndex, now_ns: SupportsIndex) -> None:
         """
@@ -186,11 +185,11 @@ class RequestScheduler:
         """
     def stray(self, /, class_: SupportsIndex | None, units: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        Units came down the link that no request asked for, of this class or of an unknown one.
+        Units arrived that no request asked for, for this class or an unknown one.
         """
     def uplink(self, /, is_busy: bool, now_ns: SupportsIndex) -> None:
         """
-        Whether so much is sent up the link unpaced that probes may wait there.
+        Whether unpaced traffic fills the uplink, so that probes may queue there.
         """
 
 @final
@@ -200,47 +199,48 @@ class Scheduler:
     """
     def __bool__(self, /) -> bool:
         """
-        A scheduler without packets is one all the same.
+        Always true, even when empty.
         """
     def __len__(self, /) -> int:
         """
-        How many packets wait.
+        How many packets are queued.
         """
     def __new__(cls, /, policy: str, resources: SupportsIndex = 1, *, limits: Limits | None = None, programs: Sequence[Program] | None = None) -> Scheduler:
         """
-        A scheduler under this policy, such as "drfq" or "atfq:batch=20", before so many resources.
+        A scheduler for this policy, such as "drfq" or "atfq:batch=20", over this many resources.
         """
     def __repr__(self, /) -> str: ...
     def backlog(self, /, flow: SupportsIndex | None = None) -> tuple[int, int]:
         """
-        Packets and bytes that wait, of all flows or of one.
+        Packets and bytes queued, of all flows or of one.
         """
     def backlog_before(self, /, resource: SupportsIndex) -> tuple[int, int]:
         """
-        Packets and bytes that wait before a later resource.
+        Packets and bytes queued before a later resource.
         """
     def dequeue(self, /, now_ns: SupportsIndex) -> Packet | None:
         """
-        The packet that goes next. None with packets waiting means "not now": ask again at poll_at, or after the next feedback
+        The next packet to send. None while packets are queued means "not now": ask again at poll_at, or after the next feedback
         or arrival.
         """
     def dequeue_batch(self, /, now_ns: object, most: SupportsIndex | None = None) -> tuple[Any, Any, Any, Any, Any]:
         """
-        Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. now_ns is one time for all, or
-        an array with a time for each; the first time at which there is none ends it.
+        Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. Needs numpy. now_ns is one time for
+        all, or an array with a time for each; stops at the first time for which there is no packet. The handle of a packet that
+        enqueue took without one is 2^64 - 1.
         """
     def dequeue_before(self, /, resource: SupportsIndex, now_ns: SupportsIndex) -> Packet | None:
         """
-        The packet that goes next on a later resource.
+        The next packet to send on a later resource.
         """
     def enqueue(self, /, flow: SupportsIndex, bytes: SupportsIndex, demand_ns: int | Sequence[int], now_ns: SupportsIndex, handle: object = None) -> bool:
         """
-        Offer a packet: whether it was queued. Others may have been evicted for it, also where it was not: see evictions.
+        Offer a packet. Returns whether it was queued. Other packets may have been evicted either way: see evictions.
         """
     def enqueue_batch(self, /, flow: object, bytes: object, demand_ns: object, now_ns: object, handle: object | None = None) -> Any:
         """
-        Offer many packets at once: which of them were queued. Arrays of whole numbers; demand_ns has a row for each packet.
-        Without handles, a packet carries its place in the arrays.
+        Offer many packets at once; returns a boolean array of which were queued. Needs numpy. Arrays of whole numbers; demand_ns has
+        a row for each packet. Without handles, a packet's handle is its index.
         """
     def enqueue_before(self, /, resource: SupportsIndex, flow: SupportsIndex, bytes: SupportsIndex, demand_ns: int | Sequence[int], now_ns: SupportsIndex, handle: object = None) -> bool:
         """
@@ -248,11 +248,11 @@ class Scheduler:
         """
     def evictions(self, /) -> list[Packet]:
         """
-        The packets that lost their places since the last call.
+        Packets evicted since the last call.
         """
     def feedback(self, /, flow: SupportsIndex, ticket: SupportsIndex, resource: SupportsIndex, stage: str, took_ns: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
-        Tell what happened to a packet on a resource: "started", "finished", "dropped" or "aborted".
+        Report what happened to a packet on a resource: "started", "finished", "dropped" or "aborted".
         """
     def figures(self, /) -> dict[str, float]:
         """
@@ -260,7 +260,7 @@ class Scheduler:
         """
     def forget(self, /, flow: SupportsIndex) -> bool:
         """
-        Drop what is known of a flow that has nothing queued or in flight: whether it was so.
+        Forget an idle flow (nothing queued or in flight). Returns whether it was forgotten.
         """
     @property
     def has_stages(self, /) -> bool:
@@ -269,15 +269,15 @@ class Scheduler:
         """
     def interest(self, /) -> list[tuple[_Stage, int]]:
         """
-        Which feedback the policy wants: pairs of a stage and a resource. A policy that wants any wants to know of drops, too.
+        The feedback the policy needs, as (stage, resource) pairs. If there are any, report drops too.
         """
     def learnt(self, /) -> dict[str, tuple[float, float] | None]:
         """
-        What programs cost, as far as it was learnt: ns per byte and ns per packet by name.
+        Learnt program costs by name: (ns per byte, ns per packet), or None if not learnt yet.
         """
     def peek(self, /, now_ns: SupportsIndex) -> Packet | None:
         """
-        The packet that dequeue would give now; it stays.
+        The packet that dequeue would return now, left in the queue.
         """
     @property
     def policy(self, /) -> str:
@@ -286,26 +286,29 @@ class Scheduler:
         """
     def poll_at(self, /) -> int | None:
         """
-        When to ask again, where the policy holds packets back.
+        When to call dequeue again, if the policy is holding packets back.
         """
     def poll_at_before(self, /, resource: SupportsIndex) -> int | None:
         """
-        When to ask again before a later resource.
+        When to call dequeue_before again, if the policy is holding packets back.
         """
     @property
     def refused(self, /) -> str | None:
         """
-        Why the last packet that was offered was not queued; None where it was.
+        Why the last offered packet was refused; None if it was queued.
         """
     @property
-    def resources(self, /) -> int: ...
+    def resources(self, /) -> int:
+        """
+        How many resources a packet crosses.
+        """
     def retune(self, /, policy: str, now_ns: SupportsIndex) -> None:
         """
         Change knobs while packets wait: the same policy with other values.
         """
     def set_program(self, /, flow: SupportsIndex, program: SupportsIndex) -> None:
         """
-        Say which program a flow's packets run, by its place in the programs that were given.
+        Set which program a flow's packets run: an index into `programs`.
         """
     def set_resource_weights(self, /, flow: SupportsIndex, weights: Sequence[float]) -> None:
         """
@@ -333,7 +336,7 @@ class Simulated:
 @final
 class Table:
     """
-    A table: whatever reads Arrow's PyCapsule interface reads it, as `polars.DataFrame(table)` does.
+    A table, readable by anything that supports Arrow's PyCapsule interface, such as `polars.DataFrame(table)`.
     """
     def __arrow_c_schema__(self, /) -> object:
         """
@@ -343,19 +346,39 @@ class Table:
         """
         The stream that Arrow's consumers ask for.
         """
+    def __contains__(self, column: Any, /) -> bool:
+        """
+        Whether there is a column of this name.
+        """
     def __getitem__(self, column: str, /) -> list[Any]:
         """
         The values of a column.
+        """
+    def __iter__(self, /) -> Iterator:
+        """
+        The names of the columns, one after the other.
         """
     def __len__(self, /) -> int:
         """
         How many rows there are.
         """
+    def __reduce__(self, /) -> tuple[Any, ...]:
+        """
+        For pickle and copy: the function that makes this table again, and what to call it with.
+        """
     def __repr__(self, /) -> str: ...
+    def _repr_html_(self, /) -> str:
+        """
+        The first rows, for notebooks.
+        """
     @property
     def columns(self, /) -> list[str]:
         """
         The names of the columns.
+        """
+    def keys(self, /) -> list[str]:
+        """
+        The names of the columns: `dict(table)` has each column as a list.
         """
     def to_dict(self, /) -> dict[str, list[Any]]:
         """
@@ -368,6 +391,7 @@ class Turn:
     What to do next: release a request, or read more of its response.
     """
     def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __repr__(self, /) -> str: ...
     @property
@@ -434,6 +458,11 @@ def scenarios() -> str:
 def simulate(options: _Options, own: Sequence[tuple[int, Any]], records: bool, told: _Told) -> Simulated:
     """
     Runs policies over one sample of the traffic; `own` are those that are objects, with their places in the list of all.
+    """
+
+def table_of(fields: Sequence[tuple[str, str, bool]], batches: Sequence[Sequence[Any]]) -> Table:
+    """
+    The table of these columns, from what it was pickled as.
     """
 
 def tune(options: _Options, told: _Told) -> Answer:

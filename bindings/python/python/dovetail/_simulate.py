@@ -102,7 +102,7 @@ def simulate(
 
 
 def scenario(
-    scenario: Scenario,
+    scenario: StrPath | Mapping[str, Any],
     overrides: Mapping[str, Any] | None = None,
     *,
     folder: StrPath | None = None,
