@@ -208,7 +208,9 @@ fn programs_are_named_by_name_or_file() {
         assert_eq!(config.programs.unwrap().limits, ProgramLimits::default());
     }
     let keys = "[programs]\nfolder = \"of\"\nfuel_per_packet = 5000\nmemory = \"2MiB\"\ntraps = 3\nquarantined = \"forward\"\n";
-    let limits = Config::parse(&with(keys, "count")).unwrap().programs.unwrap().limits;
+    let config = Config::parse(&with(keys, "count")).unwrap();
+    assert!(config.describe().contains("from of, 5000 fuel per packet and 2097152 bytes of memory"));
+    let limits = config.programs.unwrap().limits;
     assert_eq!((limits.fuel_per_packet, limits.memory_bytes, limits.traps), (5000, 2 << 20, 3));
     assert_eq!(limits.quarantined, Quarantined::Forward);
 
