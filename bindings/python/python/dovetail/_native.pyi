@@ -354,7 +354,7 @@ class Table:
         """
         The values of a column.
         """
-    def __iter__(self, /) -> Iterator:
+    def __iter__(self, /) -> Iterator[str]:
         """
         The names of the columns, one after the other.
         """
