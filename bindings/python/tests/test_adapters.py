@@ -136,7 +136,10 @@ def test_an_ns_py_server_runs_several_resources(policy: str) -> None:
 
 
 def test_several_resources_need_a_demand() -> None:
+    from dovetail.adapters.ns import Server
     from dovetail.adapters.simpy import Queue
 
     with pytest.raises(ValueError, match="resources=2 needs demand"):
         Queue(simpy.Environment(), "drr", flow=lambda item: item, size=lambda item: 1, resources=2)
+    with pytest.raises(ValueError, match="resources=2 needs demand"):
+        Server(simpy.Environment(), 1e6, resources=2)
