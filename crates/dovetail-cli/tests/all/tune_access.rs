@@ -121,7 +121,7 @@ fn text_and_page_show_the_best_of_each_order_and_the_page_all() {
         assert!(text.contains(words), "no '{words}' in:\n{text}");
     }
     assert_eq!(text.lines().filter(|line| line.starts_with(" * ")).count(), 1, "one mark:\n{text}");
-    assert!(text.contains("do not see the same requests"), "a closed loop is named:\n{text}");
+    assert!(text.contains("each setting sees different requests"), "a closed loop is named:\n{text}");
     let page = fs::read_to_string(page).expect("a page");
     for words in
         ["Mean wait over d*", "99th percentile over d*", "Long responses over d*", "99th percentile over ageing"]

@@ -265,7 +265,7 @@ fn gzip_in_one_or_several_members() {
     // Truncated, it ends like any truncated capture.
     let (arrivals, notices) = read(whole[..whole.len() - 2000].to_vec());
     assert!(arrivals.len() < 20_000, "{}", arrivals.len());
-    assert_eq!(count(&notices, "ends in the midst"), 1);
+    assert_eq!(count(&notices, "ends within a record"), 1);
     // A wrong checksum is reported at the end, after all packets.
     let mut damaged = whole;
     let end = damaged.len() - 8;
@@ -455,10 +455,10 @@ fn odd_lengths_and_cut_ends() {
     // Wherever the last record is truncated, the one before it is read; if it is missing completely, nothing is wrong.
     for missing in 1..frame.len() + 16 {
         let (arrivals, notices) = read(whole[..whole.len() - missing].to_vec());
-        assert_eq!((arrivals.len(), count(&notices, "ends in the midst")), (1, 1), "{missing} bytes missing");
+        assert_eq!((arrivals.len(), count(&notices, "ends within a record")), (1, 1), "{missing} bytes missing");
     }
     let (arrivals, notices) = read(whole[..whole.len() - frame.len() - 16].to_vec());
-    assert_eq!((arrivals.len(), count(&notices, "ends in the midst")), (1, 0));
+    assert_eq!((arrivals.len(), count(&notices, "ends within a record")), (1, 0));
 }
 
 #[test]

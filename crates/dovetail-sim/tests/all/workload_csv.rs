@@ -88,9 +88,9 @@ fn headers_that_are_none() {
         let what = error(header);
         assert!(what.starts_with("test.csv, line 1: the header should be arrival_ns,flow,bytes,"), "{header}: {what}");
     }
-    assert!(error("arrival_ns,flow,bytes").contains("0 resources"));
+    assert!(error("arrival_ns,flow,bytes").contains("0 resource columns"));
     let nine: String = (0..9).map(|at| format!(",r{at}_ns")).collect();
-    assert!(error(&format!("arrival_ns,flow,bytes{nine}")).contains("9 resources: 1 to 8 can be"));
+    assert!(error(&format!("arrival_ns,flow,bytes{nine}")).contains("9 resource columns: 1 to 8 are needed"));
     assert!(error("arrival_ns,flow,bytes,x_ns,x_ns").contains("'x_ns' twice"));
     assert!(error("arrival_ns,flow,bytes,x_ns,\u{1b}_ns").contains("column 5: there is a control character"));
 }
@@ -119,7 +119,7 @@ fn rows_that_are_wrong_name_their_line() {
         assert!(what.starts_with("test.csv, line 3: ") && what.contains(expected), "{row}: {what}");
     }
     let long = "x".repeat(257);
-    assert!(with(&format!("6,{long},1,1,1")).contains("column 2 (flow) has 257 bytes: at most 256 can be"));
+    assert!(with(&format!("6,{long},1,1,1")).contains("column 2 (flow) has 257 bytes: at most 256 are allowed"));
     let endless = "x".repeat(200_000);
     assert!(with(&format!("6,{endless},1,1,1")).contains("is longer than 65536 bytes"));
     let read = Box::new(Cursor::new(b"arrival_ns,flow,bytes,x_ns\n1,\xff,1,1\n".to_vec()));
