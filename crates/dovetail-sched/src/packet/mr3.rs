@@ -46,7 +46,8 @@
 //! has received, relative to where the round takes every flow: `E_i(r)` after its turn, `E_i(r-1) - max_k E_k(r-1)` before, `-B`
 //! during. A new weight preserves the work that the flow is ahead of the one in front, or behind it. If it is heavier, the round
 //! then ends as soon as it has brought every flow to the highest level among that flow and those still to have their turn. Those
-//! that have had it remain as far ahead as they were, and the next round makes up for it. O(n) for n backlogged flows.
+//! that have had it remain as far ahead as they were, and the next round makes up for it. O(n) for n backlogged flows. A flow that
+//! becomes heavier while it is itself in front of the round does not end it: the others still get what the round was made for.
 //!
 //! # Worked example
 //!

@@ -171,12 +171,12 @@ impl<K> Shared<K> {
                 let entry = state.users.at_mut(live.user);
                 entry.requests.release();
                 state.classes[entry.class.0 as usize].requests.release();
+                wake.extend(live.waiters.take());
             }
             live.allowed = live.allowed.saturating_add(turn.units);
             live.window = turn.window;
             live.ready = false;
             wake.extend(live.waker.take());
-            wake.extend(live.waiters.take());
             state.turn(turn.request.0 as usize, now);
         }
         let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
