@@ -189,7 +189,7 @@ pub(crate) fn program(name: &str, cost: Option<&str>, given: &dvt_program) -> Re
         at => return Err(Failure::range(format!("{at} is not a dvt_processing"))),
     };
     let expansion = given.expansion;
-    if !(expansion > 0.0 && expansion.is_finite()) {
+    if !Program::is_expansion(expansion) {
         return Err(Failure::range(format!("an expansion is a number above 0, not {expansion}")));
     }
     Ok(Program { processing, cost, expansion, ..Program::new(name) })

@@ -531,7 +531,7 @@ fn program_of(given: &Bound<'_, PyDict>) -> PyResult<Program> {
     let name: Option<String> = given.value("name")?;
     let cost = given.parsed("cost", str::parse)?;
     let expansion: f64 = given.value("expansion")?.unwrap_or(1.0);
-    if !(expansion > 0.0 && expansion.is_finite()) {
+    if !Program::is_expansion(expansion) {
         return Err(raised(format!("expansion: a number above 0, not {expansion}")));
     }
     let processing = match given.value::<String>("processing")?.as_deref() {

@@ -16,7 +16,6 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use dovetail_compare::{Column, Summary};
-use dovetail_sched::nearest;
 use dovetail_sim::records::{Columns, Outcome};
 use pyo3::{
     exceptions::PyKeyError,
@@ -24,7 +23,7 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyIterator, PyList, PyTuple},
 };
 
-use crate::{pickled, run::raised};
+use crate::{given::or_meant, pickled, run::raised};
 
 /// The most rows that a notebook shows.
 const MAX_ROWS_SHOWN: usize = 20;
@@ -161,9 +160,7 @@ impl Table {
     }
 
     fn no_column(&self, column: &str) -> PyErr {
-        let columns = self.columns();
-        let meant = nearest(column, columns.iter().map(String::as_str));
-        let meant = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+        let meant = or_meant(column, &self.columns());
         PyKeyError::new_err(format!("there is no column '{}'{meant}", column.escape_debug()))
     }
 

@@ -127,12 +127,7 @@ impl fmt::Debug for Nanos {
 /// In the largest unit that gives a whole number: `100us`, `2s`, `1500ns`. Parses back to itself.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (size, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
-            if self.0 != 0 && self.0.is_multiple_of(size) {
-                return write!(f, "{}{unit}", self.0 / size);
-            }
-        }
-        write!(f, "{}ns", self.0)
+        in_largest(self.0, ["s", "ms", "us", "ns"], f)
     }
 }
 
@@ -237,17 +232,22 @@ pub(crate) fn parse_fractional_bytes(text: &str) -> Result<f64, UnitError> {
     if (0.0..9e15).contains(&bytes) { Ok(bytes) } else { Err(UnitError::Range) }
 }
 
+/// Writes a number in the largest of these units, each a thousand of the next, that gives a whole number.
+fn in_largest(number: u64, [giga, mega, kilo, one]: [&str; 4], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (size, unit) in [(1_000_000_000, giga), (1_000_000, mega), (1_000, kilo)] {
+        if number != 0 && number.is_multiple_of(size) {
+            return write!(f, "{}{unit}", number / size);
+        }
+    }
+    write!(f, "{number}{one}")
+}
+
 /// Shows bytes in the largest decimal unit that gives a whole number: `1514B`, `20kB`, `1GB`.
 pub(crate) struct ByteSize(pub(crate) u64);
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (size, unit) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] {
-            if self.0 != 0 && self.0.is_multiple_of(size) {
-                return write!(f, "{}{unit}", self.0 / size);
-            }
-        }
-        write!(f, "{}B", self.0)
+        in_largest(self.0, ["GB", "MB", "kB", "B"], f)
     }
 }
 
