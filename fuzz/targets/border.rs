@@ -75,7 +75,7 @@ impl Input<'_> {
     }
 
     fn call(&mut self) -> Option<Call> {
-        Some(match self.byte()? % 24 {
+        Some(match self.byte()? % 25 {
             0..=2 => Call::Wait(u64::from(self.short()?)),
             3..=6 => {
                 let (conversation, bytes) = (self.below(9)? as u8, 1 + u32::from(self.short()?) % 1600);
@@ -97,6 +97,7 @@ impl Input<'_> {
             20 => Call::Program(self.below(FLOWS)?, self.below(PROGRAMS + 1)?),
             21 => Call::Retune(self.byte()?.into()),
             22 => Call::Expire(self.below(4)?),
+            23 => Call::Discard(self.below(FLOWS)?),
             _ => {
                 let resource = self.below(4)? as usize;
                 if resource == 0 { Call::Look } else { Call::DequeueBefore(resource) }

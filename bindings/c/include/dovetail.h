@@ -999,9 +999,19 @@ dvt_status dvt_poll_at(struct dvt_scheduler *scheduler,
                        uint64_t *at_ns);
 
 /**
- * Writes a packet that was evicted. After an admission with `evicted`, call it until DVT_NONE.
+ * Writes a packet that was evicted or discarded. After an admission with `evicted`, and after dvt_discard(), call it
+ * until DVT_NONE.
  */
-dvt_status dvt_poll_evicted(struct dvt_scheduler *scheduler, struct dvt_packet *packet);
+dvt_status dvt_poll_evicted(struct dvt_scheduler *scheduler,
+                            struct dvt_packet *packet);
+
+/**
+ * Discards all packets of a flow that are queued before the first resource, for example when its port goes down. Collect
+ * them, oldest first, with dvt_poll_evicted(). The flow is not charged for them and keeps its weight; a packet that
+ * dvt_peek() wrote stays the next one. DVT_NONE if there were none.
+ */
+dvt_status dvt_discard(struct dvt_scheduler *scheduler,
+                       uint32_t flow);
 
 /**
  * Reports that a packet started, finished, was dropped or was aborted on a resource. dvt_interest() says which events

@@ -103,11 +103,13 @@ class Scheduler {
         check(dvt_enqueue(get(), &packet, now_ns, &admission));
         return admission;
     }
-    /// Calls `lose` with each evicted packet. For use after an admission with `evicted` set.
+    /// Calls `lose` with each evicted or discarded packet. For use after an admission with `evicted` set, and after discard().
     template <class Lose> void evicted(Lose lose) {
         dvt_packet lost = sized<dvt_packet>();
         while (check(dvt_poll_evicted(get(), &lost))) lose(static_cast<const dvt_packet &>(lost));
     }
+    /// Discards the flow's queued packets, which evicted() then gives. Returns false if there were none.
+    bool discard(std::uint32_t flow) { return check(dvt_discard(get(), flow)); }
     std::optional<dvt_dispatch> dequeue(std::uint64_t now_ns) {
         return written<dvt_dispatch>([&](dvt_dispatch *to) { return dvt_dequeue(get(), now_ns, to); });
     }

@@ -127,6 +127,11 @@ impl Packets {
         Some(lost)
     }
 
+    pub(crate) fn discard(&mut self, flow: u32) -> Result<bool, Failure> {
+        let flow = self.flow(flow)?;
+        Ok(self.scheduler.discard(flow))
+    }
+
     #[inline]
     pub(crate) fn feedback(&mut self, given: &dvt_event, now_ns: u64) -> Result<(), Failure> {
         let event = convert::event(given, self.resources)?;

@@ -174,6 +174,14 @@ impl Scheduler {
         Ok(lost)
     }
 
+    /// Take all packets of a flow that are queued before the first resource out of the queues, for example when its port goes
+    /// down, and list them, oldest first, behind any evictions not collected yet. The flow is not charged for them.
+    fn discard(&self, py: Python<'_>, flow: u32) -> PyResult<Vec<Out>> {
+        let flow = self.flow(flow)?;
+        self.lock(py).scheduler.discard(flow);
+        self.evictions(py)
+    }
+
     /// The next packet to send. None while packets are queued means "not now": ask again at poll_at, or after the next feedback
     /// or arrival.
     fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Out>> {

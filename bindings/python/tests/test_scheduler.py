@@ -64,6 +64,18 @@ def test_limits_evict_and_refuse() -> None:
     assert [packet.handle for packet in scheduler.evictions()] == ["a"] and scheduler.refused is None
 
 
+def test_what_is_queued_of_a_flow_can_be_discarded() -> None:
+    for policy in ("drr", "drfq:estimator=ses", "run2c"):
+        scheduler = Scheduler(policy, 2)
+        for number in range(4):
+            assert scheduler.enqueue(number % 2, 100, [10, 20], 0, f"packet {number}")
+        assert [packet.handle for packet in scheduler.discard(1)] == ["packet 1", "packet 3"]
+        assert scheduler.discard(1) == [] and scheduler.evictions() == [] and scheduler.forget(1)
+        assert scheduler.backlog() == (2, 200)
+        with pytest.raises(ValueError, match="flow"):
+            scheduler.discard(2**31)
+
+
 def test_weights_knobs_and_figures() -> None:
     scheduler = Scheduler("atfq:batch=20", 2)
     scheduler.set_weight(0, 2.0)

@@ -39,6 +39,11 @@ pub trait Policy: fmt::Debug + Send {
     /// The queued packet `lost` was evicted; `queues` no longer has it.
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);
 
+    /// The queued packet `lost` was discarded with all others of its flow, oldest first; `queues` no longer has it.
+    fn discarded(&mut self, queues: &mut Queues, lost: &Packet) {
+        self.evicted(queues, lost, Evicted::Head);
+    }
+
     /// A dispatched packet started or finished on a resource, or left the pipeline early.
     fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}
 

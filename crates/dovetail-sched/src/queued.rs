@@ -126,6 +126,16 @@ impl<P: Policy> Scheduler for Queued<P> {
         self.evicted.pop_front()
     }
 
+    fn discard(&mut self, flow: FlowId) -> bool {
+        let any = !self.queues.is_empty(flow);
+        while !self.queues.is_empty(flow) {
+            let lost = self.queues.pop(flow);
+            self.evicted.push_back(lost);
+            self.policy.discarded(&mut self.queues, &lost);
+        }
+        any
+    }
+
     fn set_weight(&mut self, flow: FlowId, weight: Weight) {
         if let Some(old) = self.queues.set_weight(flow, weight)
             && old != weight

@@ -284,8 +284,8 @@ mod tests {
             self.inner.enqueue(packet, now)
         }
 
-        forward_scheduler!(inner: poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights,
-            forget, backlog, flow_backlog, retune, figures, learning, later_stages);
+        forward_scheduler!(inner: poll_at, feedback, interest, poll_evicted, discard, set_weight,
+            set_resource_weights, forget, backlog, flow_backlog, retune, figures, learning, later_stages);
     }
 
     impl Drop for Breaks {

@@ -104,7 +104,8 @@ pub unsafe extern "C" fn dvt_poll_at(scheduler: *mut dvt_scheduler, at_ns: *mut 
     }
 }
 
-/// Writes a packet that was evicted. After an admission with `evicted`, call it until DVT_NONE.
+/// Writes a packet that was evicted or discarded. After an admission with `evicted`, and after dvt_discard(), call it
+/// until DVT_NONE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_poll_evicted(scheduler: *mut dvt_scheduler, packet: *mut dvt_packet) -> dvt_status {
     // SAFETY: as at the module's head.
@@ -114,6 +115,15 @@ pub unsafe extern "C" fn dvt_poll_evicted(scheduler: *mut dvt_scheduler, packet:
             found(packets.poll_evicted().map(|lost| to.write_packet(&lost)).is_some())
         })
     }
+}
+
+/// Discards all packets of a flow that are queued before the first resource, for example when its port goes down. Collect
+/// them, oldest first, with dvt_poll_evicted(). The flow is not charged for them and keeps its weight; a packet that
+/// dvt_peek() wrote stays the next one. DVT_NONE if there were none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_discard(scheduler: *mut dvt_scheduler, flow: u32) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe { with(scheduler, |packets: &mut Packets| found(packets.discard(flow)?)) }
 }
 
 /// Reports that a packet started, finished, was dropped or was aborted on a resource. dvt_interest() says which events

@@ -35,6 +35,7 @@ pub(crate) enum Call {
     Weight(u32, f64),
     Weights(u32, [f64; MAX_RESOURCES]),
     Forget(u32),
+    Discard(u32),
     Program(u32, u32),
     Retune(usize),
     Expire(u32),
@@ -117,12 +118,16 @@ impl Pair {
         let admission = self.ours.enqueue(&packet, self.now);
         assert_eq!(admission, self.theirs.enqueue(&packet, self.now));
         if admission.evicted {
-            loop {
-                let lost = self.ours.poll_evicted();
-                assert_eq!(lost, self.theirs.poll_evicted());
-                if lost.is_none() {
-                    break;
-                }
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        loop {
+            let lost = self.ours.poll_evicted();
+            assert_eq!(lost, self.theirs.poll_evicted());
+            if lost.is_none() {
+                return;
             }
         }
     }
@@ -227,6 +232,10 @@ impl Pair {
                 self.theirs.set_resource_weights(FlowId(flow), given);
             }
             Call::Forget(flow) => assert_eq!(self.ours.forget(FlowId(flow)), self.theirs.forget(FlowId(flow))),
+            Call::Discard(flow) => {
+                assert_eq!(self.ours.discard(FlowId(flow)), self.theirs.discard(FlowId(flow)));
+                self.collect();
+            }
             Call::Program(flow, program) if self.learns && program < PROGRAMS => {
                 self.ours.learning().unwrap().set_program(FlowId(flow), ProgramId(program));
                 self.theirs.set_program(FlowId(flow), program);

@@ -127,6 +127,7 @@ fn a_call_that_cannot_be_is_refused() {
         is(dvt_poll_at(handle, null_mut()), DVT_ERROR_POINTER, "at_ns is null");
         is(dvt_set_resource_weights(handle, 0, null(), u32::MAX), DVT_ERROR_RANGE, "weights has at most 4096");
         is(dvt_forget(handle, 8), DVT_ERROR_RANGE, "below 8");
+        is(dvt_discard(handle, 8), DVT_ERROR_RANGE, "below 8");
         is(dvt_flow_backlog(handle, 8, &raw mut backlog), DVT_ERROR_RANGE, "below 8");
         is(dvt_retune(handle, c"mr3".as_ptr(), 0), DVT_ERROR_POLICY, "cannot become");
         is(dvt_set_program(handle, 0, 0), DVT_ERROR_UNSUPPORTED, "estimator");

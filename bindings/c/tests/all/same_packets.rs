@@ -20,6 +20,7 @@ fn call() -> impl Strategy<Value = Call> {
         2 => (0..FLOWS, 0.01f64..20.0).prop_map(|(flow, weight)| Call::Weight(flow, weight)),
         1 => (0..FLOWS, prop::array::uniform8(0.01f64..20.0)).prop_map(|(flow, weights)| Call::Weights(flow, weights)),
         1 => (0..FLOWS).prop_map(Call::Forget),
+        1 => (0..FLOWS).prop_map(Call::Discard),
         1 => (0..FLOWS, 0..PROGRAMS).prop_map(|(flow, program)| Call::Program(flow, program)),
         1 => (0usize..16).prop_map(Call::Retune),
         1 => (0u32..4).prop_map(Call::Expire),

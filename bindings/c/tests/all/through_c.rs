@@ -210,6 +210,10 @@ impl Scheduler {
         written(|place| unsafe { dvt_poll_evicted(self.0, place) }).map(|lost| packet_from_c(&lost))
     }
 
+    pub(crate) fn discard(&mut self, flow: FlowId) -> bool {
+        yes(unsafe { dvt_discard(self.0, flow.0) })
+    }
+
     pub(crate) fn feedback(&mut self, event: &Feedback, now: Nanos) {
         let given = dvt_event {
             flow: event.flow.0,

@@ -50,7 +50,10 @@ int main() {
     const dvt_dispatch next = scheduler.dequeue(0).value();
     THAT(next.handle == first && next.resources == 2 && next.demand_ns[1] == 20000);
     scheduler.feedback(next, 0, DVT_STARTED, 0, 0);
-    THAT(scheduler.dequeue(0).has_value() && !scheduler.dequeue(0) && !scheduler.poll_at());
+    THAT(scheduler.discard(next.flow == 0 ? 1 : 0) && !scheduler.discard(next.flow));
+    lost = 0;
+    scheduler.evicted([&](const dvt_packet &packet) { lost += 1 + packet.flow; });
+    THAT(lost == (next.flow == 0 ? 2u : 1u) && !scheduler.dequeue(0) && !scheduler.poll_at());
     THAT(scheduler.forget(1));
     scheduler.set_resource_weights(0, {1, 2});
     scheduler.retune("drfq:dovetail=10us", 0);

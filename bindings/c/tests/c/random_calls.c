@@ -108,7 +108,11 @@ static void play_packets(const char *policy, unsigned long calls) {
             call(dvt_set_resource_weights(scheduler, below(FLOWS), weights, resource));
             break;
         }
-        case 16: call(dvt_forget(scheduler, mostly_below(FLOWS))); break;
+        case 16:
+            call(dvt_forget(scheduler, mostly_below(FLOWS)));
+            if (below(4) == 0) call(dvt_discard(scheduler, mostly_below(FLOWS)));
+            while (packet.size = sizeof packet, dvt_poll_evicted(scheduler, &packet) == DVT_OK) made++;
+            break;
         case 17: call(dvt_set_program(scheduler, below(FLOWS), below(4))); break;
         case 18:
             call(dvt_poll_at(scheduler, &number));

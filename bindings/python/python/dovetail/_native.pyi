@@ -233,6 +233,11 @@ class Scheduler:
         """
         The next packet to send on a later resource.
         """
+    def discard(self, /, flow: SupportsIndex) -> list[Packet]:
+        """
+        Take all packets of a flow that are queued before the first resource out of the queues, for example when its port goes
+        down, and list them, oldest first, behind any evictions not collected yet. The flow is not charged for them.
+        """
     def enqueue(self, /, flow: SupportsIndex, bytes: SupportsIndex, demand_ns: int | Sequence[int], now_ns: SupportsIndex, handle: object = None) -> bool:
         """
         Offer a packet. Returns whether it was queued. Other packets may have been evicted either way: see evictions.

@@ -283,8 +283,8 @@ impl Scheduler for Pairs {
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
         if self.backlog().packets < 2 { None } else { self.inner.dequeue(now) }
     }
-    forward_scheduler!(inner: enqueue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights, forget,
-        backlog, flow_backlog, retune, figures, learning, later_stages);
+    forward_scheduler!(inner: enqueue, poll_at, feedback, interest, poll_evicted, discard, set_weight, set_resource_weights,
+        forget, backlog, flow_backlog, retune, figures, learning, later_stages);
 }
 
 const MS: u64 = 1_000_000;

@@ -294,5 +294,5 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         }
     }
 
-    forward_scheduler!(inner: poll_at, set_weight, set_resource_weights, backlog, flow_backlog, lets_lone_pass);
+    forward_scheduler!(inner: poll_at, discard, set_weight, set_resource_weights, backlog, flow_backlog, lets_lone_pass);
 }

@@ -86,7 +86,7 @@ pub struct Run2c {
     threshold_bytes: u64,
     ages: Ages,
     // The flow of each queued packet, in order. Only the youngest of the low queue is ever evicted, which is its flow's
-    // youngest too, so that the flow's head is always the packet meant.
+    // youngest too, or all of a flow are discarded: the flow's head is always the packet meant.
     high: VecDeque<FlowId>,
     low: VecDeque<FlowId>,
 }
@@ -127,6 +127,13 @@ impl Policy for Run2c {
         let flow = lost.flow;
         let youngest = self.low.pop_back();
         debug_assert_eq!(youngest, Some(flow));
+    }
+
+    fn discarded(&mut self, queues: &mut Queues, lost: &Packet) {
+        if queues.is_empty(lost.flow) {
+            self.high.retain(|&flow| flow != lost.flow);
+            self.low.retain(|&flow| flow != lost.flow);
+        }
     }
 
     fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {

@@ -132,7 +132,8 @@ impl Scheduler for WfqSplit {
         Some(self)
     }
 
-    forward_scheduler!(first: enqueue, dequeue, poll_at, poll_evicted, backlog, flow_backlog, lets_lone_pass, figures);
+    forward_scheduler!(first: enqueue, dequeue, poll_at, poll_evicted, discard, backlog, flow_backlog, lets_lone_pass,
+        figures);
 }
 
 impl LaterStages for WfqSplit {

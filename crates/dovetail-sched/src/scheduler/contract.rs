@@ -37,6 +37,13 @@ pub trait Scheduler: fmt::Debug + Send {
     /// Takes a packet that was evicted; call it until it returns `None`.
     fn poll_evicted(&mut self) -> Option<Packet>;
 
+    /// Discards all packets of the flow that are queued before the first resource, for example when its port goes down or its
+    /// connection is reset. They are evicted, oldest first: take them by [`poll_evicted`](Self::poll_evicted). The flow is not
+    /// charged for them and keeps its weight, and what was dispatched is not affected. Returns whether there were any.
+    ///
+    /// Costs as much for each packet as an eviction does, and with `run2c` once a time in proportion to all packets queued.
+    fn discard(&mut self, flow: FlowId) -> bool;
+
     /// Sets a flow's weight, from the next scheduling decision on. Default 1.
     fn set_weight(&mut self, flow: FlowId, weight: Weight);
 
@@ -45,7 +52,7 @@ pub trait Scheduler: fmt::Debug + Send {
     fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]);
 
     /// Forgets all state of an empty flow, so that its id can be reused. Returns false and changes nothing while the flow has
-    /// packets queued.
+    /// packets queued ([`discard`](Self::discard) empties it).
     fn forget(&mut self, flow: FlowId) -> bool;
 
     /// All that is queued.

@@ -18,8 +18,8 @@
 ///         self.offered += 1;
 ///         self.inner.enqueue(packet, now)
 ///     }
-///     forward_scheduler!(inner: dequeue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights,
-///         forget, backlog, flow_backlog, upcoming, lets_lone_pass, retune, figures, learning, later_stages);
+///     forward_scheduler!(inner: dequeue, poll_at, feedback, interest, poll_evicted, discard, set_weight,
+///         set_resource_weights, forget, backlog, flow_backlog, upcoming, lets_lone_pass, retune, figures, learning, later_stages);
 /// }
 /// ```
 #[macro_export]
@@ -67,6 +67,11 @@ macro_rules! forward_scheduler {
     (@poll_evicted $to:tt) => {
         fn poll_evicted(&mut self) -> ::core::option::Option<$crate::Packet> {
             $crate::forward_scheduler!(@to self $to).poll_evicted()
+        }
+    };
+    (@discard $to:tt) => {
+        fn discard(&mut self, flow: $crate::FlowId) -> bool {
+            $crate::forward_scheduler!(@to self $to).discard(flow)
         }
     };
     (@set_weight $to:tt) => {

@@ -11,7 +11,7 @@ use crate::{FlowId, Nanos, forward_scheduler};
 /// ring of descriptors. Without peeking it adds nothing to the inner scheduler.
 ///
 /// A packet that was peeked at is charged at that moment. It still counts as [backlog](Scheduler::backlog), but its place in
-/// the buffer is free and it cannot be evicted.
+/// the buffer is free, and it can be neither evicted nor discarded: the next `dequeue` returns it.
 ///
 /// ```
 /// use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, Peekable, PolicySpec, Scheduler, Setup};
@@ -84,7 +84,7 @@ impl<S: Scheduler> Scheduler for Peekable<S> {
     }
 
     forward_scheduler!(
-        inner: enqueue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights, upcoming, lets_lone_pass,
-        retune, figures, learning, later_stages
+        inner: enqueue, poll_at, feedback, interest, poll_evicted, discard, set_weight, set_resource_weights, upcoming,
+        lets_lone_pass, retune, figures, learning, later_stages
     );
 }

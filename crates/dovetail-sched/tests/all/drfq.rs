@@ -134,6 +134,10 @@ impl Scheduler for Definition {
         None
     }
 
+    fn discard(&mut self, _flow: FlowId) -> bool {
+        false
+    }
+
     fn forget(&mut self, _flow: FlowId) -> bool {
         false
     }

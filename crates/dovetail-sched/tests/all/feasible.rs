@@ -4,9 +4,9 @@ use crate::support::{Job, Mode, assert_feasible, one_after_another, play};
 use dovetail_sched::{DropPolicy, Limits, PolicySpec, Setup, registry::REGISTRY};
 use proptest::prelude::*;
 
-const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
+pub(crate) const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
 
-fn jobs() -> impl Strategy<Value = Vec<Job>> {
+pub(crate) fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=3).prop_flat_map(|m| {
         let job = (0u32..6, 1u32..1600, 0u64..60, prop::collection::vec(0u64..50, m));
         prop::collection::vec(job, 1..80).prop_map(one_after_another)
@@ -14,7 +14,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
 }
 
 /// Every policy with its defaults, and some with settings that change how they work.
-fn policies() -> impl Iterator<Item = &'static str> {
+pub(crate) fn policies() -> impl Iterator<Item = &'static str> {
     REGISTRY.iter().map(|entry| entry.name).chain([
         "atfq:batch=1",
         "atfq:batch=3",
@@ -31,7 +31,7 @@ fn policies() -> impl Iterator<Item = &'static str> {
     ])
 }
 
-fn modes() -> impl Strategy<Value = Mode> {
+pub(crate) fn modes() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::NoWait), Just(Mode::Unbounded), (0usize..4).prop_map(Mode::Buffer)]
 }
 

@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn wfq_follows_gps_through_evictions_new_weights_and_forgotten_flows(
+    fn wfq_follows_gps_through_evictions_discards_new_weights_and_forgotten_flows(
         // Packets without work that arrive while the fluid is idle share one tag, whenever they arrive.
         traffic in traffic(WEIGHTS, 1, 150),
         on_full in prop::sample::select(&[DropPolicy::Head, DropPolicy::Longest][..]),
@@ -78,6 +78,7 @@ proptest! {
         packets in prop::option::of(3u32..12),
         changes in prop::collection::vec((0usize..300, 0u32..5, prop::sample::select(WEIGHTS)), 0..20),
         forgets in prop::collection::vec((0usize..300, 0u32..5), 0..20),
+        discards in prop::collection::vec((0usize..300, 0u32..5), 0..8),
         slow in prop::sample::select(&[0u64, 2, 3][..]),
     ) {
         let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
@@ -91,6 +92,7 @@ proptest! {
             evicted: VecDeque::new(),
             changes,
             forgets,
+            discards,
             calls: 0,
         };
         play(&mut probe, &jobs, Mode::NoWait);
@@ -262,11 +264,27 @@ struct Probe {
     evicted: VecDeque<Packet>,
     changes: Vec<(usize, u32, f64)>,
     forgets: Vec<(usize, u32)>,
+    discards: Vec<(usize, u32)>,
     calls: usize,
 }
 
 impl Probe {
+    /// Removes from the fluid what was evicted, as of the last arrival or departure, which is the fluid's current time.
+    fn collect(&mut self) {
+        while let Some(lost) = self.inner.poll_evicted() {
+            self.gps.evict(lost.handle as usize);
+            self.waiting.retain(|&job| job != lost.handle as usize);
+            self.evicted.push_back(lost);
+        }
+    }
+
     fn interfere(&mut self) {
+        for &(at, flow) in &self.discards {
+            if at == self.calls {
+                self.inner.discard(FlowId(flow));
+            }
+        }
+        self.collect();
         for &(at, flow, weight) in &self.changes {
             if at == self.calls {
                 self.inner.set_weight(FlowId(flow), Weight::new(weight).expect("in range"));
@@ -287,12 +305,7 @@ impl Scheduler for Probe {
 
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
         let admission = self.inner.enqueue(packet, now);
-        while let Some(lost) = self.inner.poll_evicted() {
-            // As of the last arrival or departure, which is the fluid's current time.
-            self.gps.evict(lost.handle as usize);
-            self.waiting.retain(|&job| job != lost.handle as usize);
-            self.evicted.push_back(lost);
-        }
+        self.collect();
         if admission.is_queued() {
             let job = packet.handle as usize;
             self.gps.advance(now.as_f64());

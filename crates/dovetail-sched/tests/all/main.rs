@@ -29,6 +29,7 @@ mod capped;
 mod cbcs;
 mod cbcs_delay;
 mod delay_pools;
+mod discarding;
 mod drfq;
 mod drops;
 mod drr_sff;

@@ -82,7 +82,7 @@ impl Scheduler for Listener {
         self.inner.set_resource_weights(flow, weights);
     }
     forward_scheduler!(
-        inner: dequeue, poll_at, feedback, interest, poll_evicted, set_weight, forget, backlog, flow_backlog, retune,
+        inner: dequeue, poll_at, feedback, interest, poll_evicted, discard, set_weight, forget, backlog, flow_backlog, retune,
         figures, later_stages
     );
 }

@@ -284,8 +284,8 @@ pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
 macro_rules! pass_on {
     () => {
         dovetail_sched::forward_scheduler!(
-            inner: poll_at, feedback, interest, set_weight, set_resource_weights, forget, backlog, flow_backlog, retune,
-            figures, learning, later_stages
+            inner: poll_at, feedback, interest, discard, set_weight, set_resource_weights, forget, backlog, flow_backlog,
+            retune, figures, learning, later_stages
         );
     };
 }
