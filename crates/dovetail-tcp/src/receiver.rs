@@ -121,6 +121,11 @@ impl Receiver {
         self.nxt = 1;
     }
 
+    /// The peer's SYN arrived: its full segments have this size.
+    pub(crate) const fn meets(&mut self, segment_bytes: u32) {
+        self.segment = segment_bytes;
+    }
+
     pub(crate) const fn without_sack(&mut self) {
         self.has_sack = false;
     }

@@ -103,8 +103,9 @@ pub struct Connection {
     their_shift: u8,
     our_shift: u8,
     has_ecn: bool,
-    // The latest timestamp value, to be echoed.
+    // The timestamp value to be echoed, and everything before this place of their stream is acknowledged.
     their_stamp: Option<u32>,
+    acknowledged: u64,
     sends_reset: bool,
     // Send an acknowledgement that data must not replace.
     sends_bare: bool,
@@ -164,6 +165,7 @@ impl Connection {
             our_shift,
             has_ecn: false,
             their_stamp: None,
+            acknowledged: 0,
             sends_reset: false,
             sends_bare: false,
             answers_at: Nanos::ZERO,

@@ -77,7 +77,9 @@ impl Connection {
         if window_scale.is_none() {
             self.our_shift = 0;
         }
-        self.sender.meets(most.min(self.config.segment_bytes).saturating_sub(headers));
+        let full = most.min(self.config.segment_bytes).saturating_sub(headers).max(1);
+        self.sender.meets(full);
+        self.receiver.meets(full);
         if !sack_permitted || !self.config.sack {
             self.sender.without_sack();
             self.receiver.without_sack();
@@ -171,10 +173,12 @@ impl Connection {
         segment.flags.has(Flags::ACK) && place.is_some_and(|place| place >= 1 && place <= self.sender.nxt())
     }
 
-    /// Stores the timestamp to be echoed (RFC 7323, section 4.3).
+    /// Stores the timestamp to be echoed (RFC 7323, section 4.3): that of the first segment since the last acknowledgement, so
+    /// that a round trip includes the time for which that is delayed, and never an older one.
     fn stamped(&mut self, segment: &Segment, start: u64) {
-        if let (Some(_), Some((value, _))) = (self.their_stamp, segment.options.timestamps)
-            && start <= self.receiver.nxt()
+        if let (Some(latest), Some((value, _))) = (self.their_stamp, segment.options.timestamps)
+            && start <= self.acknowledged
+            && value.wrapping_sub(latest) as i32 >= 0
         {
             self.their_stamp = Some(value);
         }

@@ -101,6 +101,7 @@ impl Connection {
         };
         let window = self.receiver.tell_window(false);
         let acknowledgement = if opens { 0 } else { self.theirs.number(self.receiver.nxt()) };
+        self.acknowledged = self.receiver.nxt();
         self.receiver.acknowledged();
         Some(Segment { sequence: self.ours.number(0), acknowledgement, window, flags, options, ..Segment::default() })
     }
@@ -146,7 +147,8 @@ impl Connection {
         if self.receiver.echoes_mark() {
             segment.flags = segment.flags | Flags::ECE;
         }
-        segment.acknowledgement = self.theirs.number(self.receiver.nxt());
+        self.acknowledged = self.receiver.nxt();
+        segment.acknowledgement = self.theirs.number(self.acknowledged);
         segment.window = self.receiver.tell_window(true);
         segment
     }

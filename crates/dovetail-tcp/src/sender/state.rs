@@ -235,7 +235,7 @@ impl Sender {
 
     /// The peer's SYN arrived: sets the segment size.
     pub(crate) fn meets(&mut self, segment_bytes: u32) {
-        self.segment = segment_bytes.max(1);
+        self.segment = segment_bytes;
     }
 
     /// This end's SYN is acknowledged: the peer accepts this many bytes.

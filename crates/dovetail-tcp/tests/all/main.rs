@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agreed;
 mod comparison;
 mod crowd;
 mod events;
