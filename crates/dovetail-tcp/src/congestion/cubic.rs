@@ -58,14 +58,13 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(super) fn new(hystart: bool) -> Self {
-        let hystart = hystart.then(Hystart::new);
+    pub(super) const fn new(hystart: Option<Hystart>) -> Self {
         Self { w_max: 0, epoch: None, looked: (0, Nanos::ZERO), per: 0, least_rtt: Nanos::MAX, hystart }
     }
 
     /// A timeout: start afresh.
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.hystart.is_some());
+        *self = Self::new(self.hystart.map(Hystart::afresh));
     }
 
     /// Excludes a pause from the elapsed time.
@@ -174,7 +173,7 @@ mod tests {
     /// The curve against its formula in floating point, with an acknowledgement each millisecond, while Reno is slower.
     #[test]
     fn the_window_is_back_where_it_was_after_k() {
-        let mut cubic = Cubic::new(false);
+        let mut cubic = Cubic::new(None);
         let mut window = Window { segments: 1000, threshold: 1, counted: 0 };
         window.segments = cubic.threshold(&window);
         assert_eq!(window.segments, 700);

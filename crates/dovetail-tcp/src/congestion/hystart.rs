@@ -2,8 +2,9 @@
 //! RFC 9406 is its successor).
 //!
 //! Two signals. *Train*: closely spaced acknowledgements belong to one burst; when it lasts longer than half a round trip,
-//! the path is half full, and the next doubling fills it. *Delay*: the least of a round's first eight round-trip times
-//! exceeds the least ever by an eighth of that (clamped to 4 to 16 ms).
+//! the path is half full, and the next doubling fills it. Pacing in slow start spreads a burst over half a round trip even
+//! where the path is nearly empty, so a paced one must last a whole round trip. *Delay*: the least of a round's first eight
+//! round-trip times exceeds the least ever by an eighth of that (clamped to 4 to 16 ms).
 
 use dovetail_sched::Nanos;
 
@@ -22,6 +23,7 @@ const DELAYS: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hystart {
+    is_paced: bool,
     is_over: bool,
     round_ends: u64,
     round_began: Nanos,
@@ -31,8 +33,9 @@ pub(super) struct Hystart {
 }
 
 impl Hystart {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(is_paced: bool) -> Self {
         Self {
+            is_paced,
             is_over: false,
             round_ends: 1,
             round_began: Nanos::ZERO,
@@ -42,20 +45,26 @@ impl Hystart {
         }
     }
 
+    /// After a timeout.
+    pub(super) const fn afresh(self) -> Self {
+        Self::new(self.is_paced)
+    }
+
     /// Whether slow start has filled the path; true only once.
     pub(super) fn on_ack(&mut self, rtt: Nanos, least_ever: Nanos, acked: &Acked, window: u32, now: Nanos) -> bool {
         if self.is_over {
             return false;
         }
         if acked.una > self.round_ends {
-            *self = Self { round_ends: acked.nxt, round_began: now, last: now, ..Self::new() };
+            *self = Self { round_ends: acked.nxt, round_began: now, last: now, ..self.afresh() };
         }
         if window < MIN_WINDOW {
             return false;
         }
         if now - self.last <= TRAIN_GAP {
             self.last = now;
-            self.is_over = (now - self.round_began).0 > (least_ever + CARD_DELAY).0 / 2;
+            let round_trip = (least_ever + CARD_DELAY).0;
+            self.is_over = (now - self.round_began).0 > if self.is_paced { round_trip } else { round_trip / 2 };
         }
         self.least = self.least.min(rtt);
         if self.samples < SAMPLES {
@@ -65,5 +74,25 @@ impl Hystart {
             self.is_over |= self.least > least_ever + later;
         }
         self.is_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When a train of acknowledgements 1 ms apart ends slow start, over a path of 40 ms.
+    fn train_ends_at(is_paced: bool) -> Option<u64> {
+        let mut hystart = Hystart::new(is_paced);
+        let rtt = Nanos::from_millis(40);
+        (0..100).find(|&ms| {
+            let acked = Acked { segments: 2, rtt: Some(rtt), una: 2 + ms, nxt: 1000 };
+            hystart.on_ack(rtt, rtt, &acked, 100, Nanos::from_millis(500 + ms))
+        })
+    }
+
+    #[test]
+    fn a_paced_train_lasts_a_round_trip() {
+        assert_eq!([false, true].map(train_ends_at), [Some(21), Some(42)]);
     }
 }

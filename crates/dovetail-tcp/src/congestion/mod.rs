@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 
 use dovetail_sched::Nanos;
 
-use self::{bbr::Bbr, cubic::Cubic, reno::Reno};
+use self::{bbr::Bbr, cubic::Cubic, hystart::Hystart, reno::Reno};
 pub(crate) use self::{
     bbr::{Repair, Report},
     window::{Acked, Window},
@@ -42,7 +42,7 @@ impl Control {
     pub(crate) fn new(config: &Config, seed: u32) -> Self {
         match config.congestion {
             Congestion::Reno => Self::Reno(Reno),
-            Congestion::Cubic => Self::Cubic(Cubic::new(config.hystart)),
+            Congestion::Cubic => Self::Cubic(Cubic::new(config.hystart.then(|| Hystart::new(config.pacing)))),
             Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(seed))),
         }
     }

@@ -18,8 +18,8 @@ struct Seen {
     read: u64,
 }
 
-/// Sends without pauses until `until`; or a hundred segments every `pauses`, if given.
-fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
+/// Sends without pauses until `until`, or a hundred segments every `pauses`, if given; a full segment takes the link `takes`.
+fn over_a_link(config: &Config, takes: Nanos, pauses: Option<Nanos>, until: Nanos) -> Seen {
     let (mut sender, mut receiver) = (Connection::open(config, 7), Connection::listen(config, 9));
     let mut queue = VecDeque::new();
     let mut to_receiver = VecDeque::new();
@@ -53,7 +53,7 @@ fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
         while link_free_at <= now
             && let Some(segment) = queue.pop_front()
         {
-            link_free_at = now + if segment.payload_bytes > 0 { TAKES } else { Nanos::from_micros(32) };
+            link_free_at = now + if segment.payload_bytes > 0 { takes } else { takes.min(Nanos::from_micros(32)) };
             to_receiver.push_back((link_free_at + EACH_WAY, segment));
         }
         let link = (!queue.is_empty()).then_some(link_free_at);
@@ -80,14 +80,25 @@ fn a_paced_window_leaves_one_by_one() {
     for congestion in [Congestion::Reno, Congestion::Cubic] {
         let config = Config { congestion, pacing: true, ..Config::linux() };
         let until = Nanos::from_secs(5);
-        let paced = over_a_link(&config, None, until);
+        let paced = over_a_link(&config, TAKES, None, until);
         // The first ten are sent together, and none after that.
         assert_eq!(longest_burst(&paced.left), 10, "{congestion:?}");
         assert_eq!(longest_burst(&paced.left[10..]), 1, "{congestion:?}");
-        let plain = over_a_link(&Config { pacing: false, ..config }, None, until);
+        let plain = over_a_link(&Config { pacing: false, ..config }, TAKES, None, until);
         assert!(longest_burst(&plain.left[10..]) > 1, "{congestion:?}: a window that grows sends two at once");
         assert!(paced.read as f64 > 0.97 * plain.read as f64, "{congestion:?}: {} and {}", paced.read, plain.read);
     }
+}
+
+/// A train of paced acknowledgements is long because of the pacing, which must not end slow start (`hystart`).
+#[test]
+fn a_paced_slow_start_fills_a_path_as_an_unpaced_one_does() {
+    let config = Config { receive_bytes: 1 << 22, ..Config::linux() };
+    // 100 Mbit/s and 40 ms: the path holds 340 segments.
+    let [plain, paced] = [false, true].map(|pacing| {
+        over_a_link(&Config { pacing, ..config }, Nanos::from_micros(120), None, Nanos::from_secs(1)).read
+    });
+    assert!(paced as f64 > 0.95 * plain as f64, "{paced} and {plain} bytes in a second");
 }
 
 /// A gap is no shorter than 1.25 times the bandwidth permits, halved if the previous segment was late; and the pace of a
@@ -95,7 +106,7 @@ fn a_paced_window_leaves_one_by_one() {
 #[test]
 fn a_pause_is_followed_by_no_burst_of_bbr() {
     let config = Config { congestion: Congestion::Bbr, ..Config::linux() };
-    let seen = over_a_link(&config, Some(Nanos::from_millis(700)), Nanos::from_secs(8));
+    let seen = over_a_link(&config, TAKES, Some(Nanos::from_millis(700)), Nanos::from_secs(8));
     let after_startup = seen.left.partition_point(|&at| at < Nanos::from_secs(3));
     let left = &seen.left[after_startup..];
     assert!(left.windows(2).any(|pair| pair[1] - pair[0] > Nanos::from_millis(400)), "there are pauses");
@@ -109,7 +120,7 @@ fn a_pause_is_followed_by_no_burst_of_bbr() {
 fn bbr_keeps_a_path_full_and_its_queue_short() {
     let run = |congestion| {
         let config = Config { congestion, hystart: false, ..Config::linux() };
-        let seen = over_a_link(&config, None, Nanos::from_secs(25));
+        let seen = over_a_link(&config, TAKES, None, Nanos::from_secs(25));
         let steady: Vec<_> = seen.queued.iter().filter(|(at, _)| *at > Nanos::from_secs(2)).copied().collect();
         let mean = steady.iter().map(|(_, queued)| *queued as f64).sum::<f64>() / steady.len() as f64;
         (seen, mean)
