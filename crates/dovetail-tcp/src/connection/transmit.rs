@@ -108,7 +108,8 @@ impl Connection {
 
     fn data(&mut self, chunk: Chunk, now: Nanos) -> Segment {
         let mut flags = Flags::ACK;
-        for (is_set, flag) in [(chunk.push, Flags::PSH), (chunk.fin, Flags::FIN), (chunk.says_reduced, Flags::CWR)] {
+        let says_reduced = self.has_ecn && chunk.says_reduced;
+        for (is_set, flag) in [(chunk.push, Flags::PSH), (chunk.fin, Flags::FIN), (says_reduced, Flags::CWR)] {
             if is_set {
                 flags = flags | flag;
             }

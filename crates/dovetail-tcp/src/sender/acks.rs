@@ -339,9 +339,6 @@ impl Sender {
             self.reduction.again_since = None;
         }
         if news.is_marked {
-            if self.phase < Phase::Reduced {
-                self.says_reduced = true;
-            }
             self.enter_reduced();
         }
         if self.phase != Phase::Reduced {

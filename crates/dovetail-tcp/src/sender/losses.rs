@@ -37,6 +37,7 @@ impl Sender {
     fn reduce(&mut self) {
         self.high = self.nxt;
         self.probe = None;
+        self.says_reduced = true;
         self.window.counted = 0;
         self.window.threshold = self.control.threshold(&self.window);
         if !self.has_sack && !self.control.steers() {

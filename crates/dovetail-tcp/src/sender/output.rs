@@ -130,10 +130,11 @@ impl Sender {
             self.arm_tail_probe(false, now);
             self.used(self.board.in_flight() >= self.window.segments, now);
         }
-        let says_reduced = core::mem::take(&mut self.says_reduced);
+        let is_new = bytes > 0;
+        let says_reduced = is_new && core::mem::take(&mut self.says_reduced);
         let end = start + u64::from(bytes);
         let push = self.pushes.takes(end) || end == self.written;
-        Chunk { start, bytes, fin, push, is_new: true, says_reduced }
+        Chunk { start, bytes, fin, push, is_new, says_reduced }
     }
 
     /// The largest segment to send: at most half of the largest window the peer ever advertised.

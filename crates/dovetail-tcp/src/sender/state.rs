@@ -84,7 +84,7 @@ pub(crate) struct Chunk {
     pub(crate) fin: bool,
     /// Whether it carries PSH.
     pub(crate) push: bool,
-    /// Whether queues may mark it (RFC 3168, section 6.1.5: retransmissions must not be).
+    /// Whether queues may mark it (RFC 3168, sections 6.1.4 and 6.1.5: new data, neither retransmissions nor a FIN alone).
     pub(crate) is_new: bool,
     /// Whether it signals that the window was reduced.
     pub(crate) says_reduced: bool,
@@ -182,7 +182,7 @@ pub(crate) struct Sender {
     pub(super) last_sent: Option<Nanos>,
     pub(super) usage: Usage,
     pub(super) pacing: Pacing,
-    // The window was reduced for a mark; the next new segment signals it.
+    // The window was reduced; the next new data signals it (RFC 3168, section 6.1.2: for whatever reason).
     pub(super) says_reduced: bool,
     pub(crate) counts: Counts,
 }

@@ -145,6 +145,7 @@ impl Sender {
         self.examines = self.has_sack && (!was_recovering || self.timeouts > 0);
         self.high = self.nxt;
         self.probe = None;
+        self.says_reduced = true;
         self.timeouts += 1;
         self.rtt.back_off();
         self.arm(Timer::Timeout, now + self.rtt.timeout(), now);

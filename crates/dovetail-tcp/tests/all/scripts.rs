@@ -398,6 +398,53 @@ fn marks_reduce_once_and_are_echoed() {
     assert_eq!(end.counts().again, 0);
 }
 
+/// A reduction for a loss or after a timeout is signalled as well, or the receiver would echo an earlier mark until the window
+/// falls once more; a FIN without data cannot be marked (RFC 3168, sections 6.1.2 and 6.1.4).
+#[test]
+fn every_reduction_is_signalled_with_the_next_new_data() {
+    let config = Config { ecn: true, initial_window: 8, ..config() };
+    let end = plays(
+        &config,
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         210 < ack 0 ece sack 1000-4000
+         210 > 0:1000               // lost, and another one marked
+         211 < ack 0 ece sack 1000-5000
+         212 < ack 0 ece sack 1000-6000
+         212 > 8000:9000 cwr
+         213 < ack 0 ece sack 1000-7000
+         213 > 9000:10000
+         214 < ack 0 ece sack 1000-8000
+         214 > 10000:11000",
+    );
+    assert_eq!(end.counts().recoveries, 1);
+    plays(
+        &Config { sack: false, initial_window: 2, ..config },
+        "110 write 10000
+         110 > 0:1000
+         110 > 1000:2000
+         410 > 0:1000               // a timeout
+         510 < ack 2000
+         510 > 2000:3000 cwr
+         510 > 3000:4000",
+    );
+    let mut end = opened(&config);
+    end.write(1000);
+    assert_eq!(end.poll_transmit(ms("110")).map(|data| data.ecn), Some(Ecn::Capable));
+    end.close();
+    assert_eq!(
+        end.poll_transmit(ms("110")).map(|fin| (shown(&fin), fin.ecn)),
+        Some(("ack 0 fin".into(), Ecn::NotCapable))
+    );
+}
+
 /// A reset counts only if it has exactly the expected number; others in the window are answered (RFC 5961, section 3.2).
 #[test]
 fn a_reset_beside_the_mark_is_answered() {
