@@ -47,9 +47,12 @@ struct Seen {
 impl Sender {
     /// Processes an acknowledgement.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Nanos) {
-        let mut news = News { is_other: ack.carries, is_marked: ack.is_marked, ..News::default() };
+        let is_overtaken = ack.una < self.una;
+        let mut news = News { is_other: ack.carries || is_overtaken, is_marked: ack.is_marked, ..News::default() };
         self.only_new = false;
-        self.take_window(ack, &mut news);
+        if !is_overtaken {
+            self.take_window(ack, &mut news);
+        }
         let was_empty = self.board.is_empty();
         let delivered_before = self.delivery.delivered;
         let losses_before = self.board.losses;

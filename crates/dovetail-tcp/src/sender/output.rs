@@ -87,7 +87,8 @@ impl Sender {
             return None;
         }
         let left = self.written - self.nxt;
-        let bytes = u64::from(self.segment_for_offer()).min(left) as u32;
+        let full = self.segment_for_offer();
+        let bytes = u64::from(full).min(left) as u32;
         let fin = self.closes && u64::from(bytes) == left;
         let end = self.nxt + u64::from(bytes) + u64::from(fin);
         if end > self.edge {
@@ -97,7 +98,7 @@ impl Sender {
             }
             return None;
         }
-        let is_partial = bytes < self.segment && !fin;
+        let is_partial = bytes < full && !fin;
         if is_partial && self.nagle && !probes && self.partial_end > self.una {
             return None;
         }
@@ -114,7 +115,7 @@ impl Sender {
         let length = bytes + u32::from(fin);
         self.put_on_board(start, length, now);
         self.nxt += u64::from(length);
-        if bytes < self.segment {
+        if bytes < self.segment_for_offer() {
             self.partial_end = self.nxt;
         }
         self.last_sent = Some(now);

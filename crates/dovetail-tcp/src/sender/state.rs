@@ -24,7 +24,7 @@ pub(super) struct News {
     pub(super) duplicate: bool,
     /// The duplicate is the tail loss probe.
     pub(super) duplicate_of_probe: bool,
-    /// Its segment carries data or changes the window, so it is not a duplicate acknowledgement.
+    /// Its segment carries data, changes the window or was overtaken, so it is not a duplicate acknowledgement.
     pub(super) is_other: bool,
     /// It delivers a segment that was sent once, before the phase began.
     pub(super) original: bool,

@@ -49,6 +49,21 @@ fn every_second_full_segment_is_acknowledged_whatever_its_size() {
     }
 }
 
+/// Of a window that is smaller than two segments, a segment takes half (RFC 9293, section 3.8.6.2.1): such segments are full
+/// ones, and the second does not wait for the first to be acknowledged (RFC 896).
+#[test]
+fn both_halves_of_a_small_window_are_used() {
+    let mut end = Connection::open(&Config::linux(), 9);
+    let now = Nanos::from_millis(1);
+    assert!(end.poll_transmit(now).is_some());
+    let options = Options { maximum_segment_size: Some(1460), ..Options::default() };
+    let (flags, acknowledgement, window) = (Flags::SYN | Flags::ACK, 10, 2000);
+    end.receive(&Segment { sequence: 999, acknowledgement, window, flags, options, ..Segment::default() }, now);
+    end.write(5000);
+    let sent: Vec<_> = std::iter::from_fn(|| end.poll_transmit(now)).map(|segment| segment.payload_bytes).collect();
+    assert_eq!(sent, [0, 1000, 1000], "a bare acknowledgement, and the window");
+}
+
 /// An end with timestamps after its handshake: bytes from 1,000 on follow.
 fn stamped() -> Connection {
     let config = Config { timestamps: true, quick_acks: false, ..Config::linux() };

@@ -325,6 +325,40 @@ fn an_acknowledgement_of_a_part_sends_the_next_hole_again() {
     assert_eq!((end.counts().timeouts, end.counts().recoveries, end.counts().again), (0, 1, 2));
 }
 
+/// Acknowledgements that were overtaken by a newer one: they are no duplicates (RFC 5681, section 2), and their windows are out
+/// of date (RFC 9293, section 3.10.7.4), also if data that was sent earlier and acknowledged more came first.
+#[test]
+fn an_overtaken_acknowledgement_says_nothing() {
+    let old = Config { segment_bytes: 1000, quick_acks: false, ..Config::year_2005() };
+    let end = plays(
+        &Config { initial_window: 5, ..old },
+        "110 write 5000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         210 < ack 1000
+         211 < ack 0
+         212 < ack 0
+         213 < ack 0
+         310 < ack 5000",
+    );
+    assert_eq!(end.counts().recoveries, 0);
+    plays(
+        &old,
+        "110 write 3000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         210 < ack 3000 win 3000
+         211 < 1000:2000 ack 1000 win 2000
+         211 > ack 0
+         220 write 1000
+         220 > 3000:4000",
+    );
+}
+
 /// A closed window is probed, at intervals that double (RFC 9293, section 3.8.6.1).
 #[test]
 fn a_shut_window_is_probed() {
