@@ -2,7 +2,8 @@
 //!
 //! States and transitions follow RFC 9293, section 3.3.2, and section 3.10.7 for segments that arrive. An unacceptable
 //! segment is answered with an acknowledgement and changes nothing (RFC 5961): a reset counts only if its sequence number is
-//! exactly the expected one, and a SYN never does.
+//! exactly the expected one, and a SYN never does. An end that is aborted answers what still arrives with a reset of the number
+//! that the peer expects (RFC 9293, section 3.10.7.1): its first one may have been lost, or may not have had that number.
 
 mod receive;
 mod transmit;
@@ -103,10 +104,12 @@ pub struct Connection {
     their_shift: u8,
     our_shift: u8,
     has_ecn: bool,
-    // The timestamp value to be echoed, and everything before this place of their stream is acknowledged.
+    // The timestamp value to be echoed, and the last number acknowledged.
     their_stamp: Option<u32>,
-    acknowledged: u64,
+    acknowledged: u32,
+    // Whether a reset is to be sent, and its number.
     sends_reset: bool,
+    reset_number: u32,
     // Send an acknowledgement that data must not replace.
     sends_bare: bool,
     // When unacceptable segments may be answered again.
@@ -167,6 +170,7 @@ impl Connection {
             their_stamp: None,
             acknowledged: 0,
             sends_reset: false,
+            reset_number: 0,
             sends_bare: false,
             answers_at: Nanos::ZERO,
             gone_at: Nanos::MAX,
@@ -234,9 +238,12 @@ impl Connection {
         }
     }
 
-    /// Aborts the connection: the next poll sends a reset.
+    /// Aborts the connection: the next poll sends a reset. If that is lost, or what was sent before it, the peer's next segment
+    /// is answered with another.
     pub fn abort(&mut self) {
-        self.sends_reset = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
+        if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
+            self.resets(self.ours.number(self.sender.nxt()));
+        }
         self.breaks(Broken::Aborted);
     }
 
@@ -293,10 +300,16 @@ impl Connection {
         self.ours.place(segment.sequence, self.sender.una())?.checked_sub(1)
     }
 
+    /// The next poll sends a reset with this number.
+    const fn resets(&mut self, number: u32) {
+        (self.sends_reset, self.reset_number) = (true, number);
+    }
+
     fn breaks(&mut self, why: Broken) {
         if self.state != State::Closed {
             self.state = State::Closed;
             self.broken = Some(why);
+            self.sends_bare = false;
         }
     }
 }

@@ -16,10 +16,17 @@ impl Connection {
     /// Processes a segment that arrived. Responses are returned by [`poll_transmit`](Self::poll_transmit).
     pub fn receive(&mut self, segment: &Segment, now: Nanos) {
         match self.state {
-            State::Closed => {}
+            State::Closed => self.refuses(segment),
             State::Listen => self.receive_listening(segment, now),
             State::SynSent => self.receive_opening(segment, now),
             _ => self.receive_open(segment, now),
+        }
+    }
+
+    /// RFC 9293, section 3.10.7.1.
+    fn refuses(&mut self, segment: &Segment) {
+        if self.broken.is_some() && segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
+            self.resets(segment.acknowledgement);
         }
     }
 
@@ -155,7 +162,7 @@ impl Connection {
             }
             self.establish(segment, now);
         }
-        self.stamped(segment, start);
+        self.stamped(segment);
         if flags.has(Flags::CWR) {
             self.receiver.stop_echoing();
         }
@@ -175,9 +182,9 @@ impl Connection {
 
     /// Stores the timestamp to be echoed (RFC 7323, section 4.3): that of the first segment since the last acknowledgement, so
     /// that a round trip includes the time for which that is delayed, and never an older one.
-    fn stamped(&mut self, segment: &Segment, start: u64) {
+    fn stamped(&mut self, segment: &Segment) {
         if let (Some(latest), Some((value, _))) = (self.their_stamp, segment.options.timestamps)
-            && start <= self.acknowledged
+            && self.acknowledged.wrapping_sub(segment.sequence) as i32 >= 0
             && value.wrapping_sub(latest) as i32 >= 0
         {
             self.their_stamp = Some(value);

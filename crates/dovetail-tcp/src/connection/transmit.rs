@@ -15,6 +15,7 @@ impl Connection {
         let at = match self.state {
             _ if self.sends_reset || self.sends_bare => Some(now),
             State::Closed | State::Listen => None,
+            State::SynSent => Some(self.handshake.due_at()),
             _ if self.handshake.is_open() => {
                 Some(self.handshake.due_at()).into_iter().chain(self.receiver.due_at(now)).min()
             }
@@ -27,14 +28,18 @@ impl Connection {
     /// The next segment to send; `None` if there is nothing more at `now`.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Segment> {
         if core::mem::take(&mut self.sends_reset) {
-            let sequence = self.ours.number(self.sender.nxt());
+            let sequence = self.reset_number;
             return Some(
                 self.acknowledges(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now),
             );
         }
         match self.state {
             State::Closed | State::Listen => return None,
-            _ if self.handshake.is_open() => return self.shake(now),
+            _ if self.handshake.is_open() => {
+                let sent = self.shake(now);
+                let may_answer = !matches!(self.state, State::SynSent | State::Closed);
+                return if sent.is_none() && may_answer { self.due_acknowledgement(now) } else { sent };
+            }
             State::TimeWait if now >= self.gone_at => {
                 self.state = State::Closed;
                 return None;
@@ -52,7 +57,7 @@ impl Connection {
             if self.sender.timer_at().is_some_and(|at| at <= now) {
                 self.sender.on_timer(now);
                 if self.sender.timeouts_in_a_row() > self.config.retries {
-                    self.sends_reset = true;
+                    self.resets(self.ours.number(self.sender.nxt()));
                     self.breaks(Broken::TimedOut);
                     return self.poll_transmit(now);
                 }
@@ -61,11 +66,7 @@ impl Connection {
                 return Some(self.data(chunk, now));
             }
         }
-        let is_due = self.receiver.due_at(now).is_some_and(|at| at <= now);
-        is_due.then(|| {
-            self.receiver.waited(now);
-            self.acknowledgement(now)
-        })
+        self.due_acknowledgement(now)
     }
 
     /// The SYN or SYN-ACK.
@@ -100,8 +101,8 @@ impl Connection {
             sack: Blocks::default(),
         };
         let window = self.receiver.tell_window(false);
-        let acknowledgement = if opens { 0 } else { self.theirs.number(self.receiver.nxt()) };
-        self.acknowledged = self.receiver.nxt();
+        self.acknowledged = self.theirs.number(self.receiver.nxt());
+        let acknowledgement = if opens { 0 } else { self.acknowledged };
         self.receiver.acknowledged();
         Some(Segment { sequence: self.ours.number(0), acknowledgement, window, flags, options, ..Segment::default() })
     }
@@ -128,6 +129,15 @@ impl Connection {
         self.acknowledges(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, now)
     }
 
+    /// An acknowledgement, if one is due.
+    fn due_acknowledgement(&mut self, now: Nanos) -> Option<Segment> {
+        let is_due = self.receiver.due_at(now).is_some_and(|at| at <= now);
+        is_due.then(|| {
+            self.receiver.waited(now);
+            self.acknowledgement(now)
+        })
+    }
+
     /// Number of blocks that fit into an acknowledgement.
     const fn most_blocks(&self) -> usize {
         if self.their_stamp.is_some() { Blocks::MAX_BLOCKS - 1 } else { Blocks::MAX_BLOCKS }
@@ -148,8 +158,8 @@ impl Connection {
         if self.receiver.echoes_mark() {
             segment.flags = segment.flags | Flags::ECE;
         }
-        self.acknowledged = self.receiver.nxt();
-        segment.acknowledgement = self.theirs.number(self.acknowledged);
+        self.acknowledged = self.theirs.number(self.receiver.nxt());
+        segment.acknowledgement = self.acknowledged;
         segment.window = self.receiver.tell_window(true);
         segment
     }

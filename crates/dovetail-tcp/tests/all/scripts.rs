@@ -494,6 +494,40 @@ fn a_reset_beside_the_mark_is_answered() {
     assert_eq!(end.broken(), Some(dovetail_tcp::Broken::Reset));
 }
 
+/// A reset arrives together with the answer to the SYN: nothing is left to do.
+#[test]
+fn a_reset_right_behind_the_handshake_ends_it() {
+    let mut end = Connection::open(&config(), OURS);
+    assert!(end.poll_transmit(Nanos::ZERO).is_some());
+    let flags = Flags::SYN | Flags::ACK;
+    let acknowledgement = OURS.wrapping_add(1);
+    end.receive(&Segment { sequence: THEIRS, acknowledgement, flags, ..Segment::default() }, ms("100"));
+    end.receive(&Segment { sequence: THEIRS.wrapping_add(1), flags: Flags::RST, ..Segment::default() }, ms("100"));
+    assert_eq!(end.broken(), Some(dovetail_tcp::Broken::Reset));
+    assert_eq!((end.poll_transmit(ms("100")), end.poll_at(ms("100"))), (None, None));
+}
+
+/// Data before a reset are lost, so that it does not have the expected number: the peer's next segment is answered with one
+/// that has (RFC 9293, section 3.10.7.1).
+#[test]
+fn an_aborted_end_resets_a_peer_that_missed_it() {
+    let mut end = opened(&config());
+    end.write(1000);
+    assert!(end.poll_transmit(ms("200")).is_some());
+    end.abort();
+    let reset = end.poll_transmit(ms("201")).unwrap();
+    assert!(reset.flags.has(Flags::RST) && reset.sequence == OURS.wrapping_add(1001));
+    assert_eq!((end.poll_at(ms("201")), end.poll_transmit(ms("201"))), (None, None));
+    end.receive(&arriving(&["ack", "0"]), ms("250"));
+    assert_eq!(end.poll_at(ms("250")), Some(ms("250")));
+    let another = end.poll_transmit(ms("250")).unwrap();
+    assert!(another.flags.has(Flags::RST) && another.sequence == OURS.wrapping_add(1));
+    let mut peer = another;
+    peer.flags = Flags::RST | Flags::ACK;
+    end.receive(&peer, ms("300"));
+    assert_eq!(end.poll_transmit(ms("300")), None, "a reset is never answered");
+}
+
 /// A SYN without an answer: retransmitted at intervals of a second, then doubling; the last after 67 s, abandoned after 131
 /// s, as Linux documents for `tcp_syn_retries`.
 #[test]
