@@ -189,12 +189,13 @@ impl Connection {
         self.broken
     }
 
-    /// Writes up to `bytes` bytes; returns how many fitted into the send buffer. None after [`close`](Self::close).
+    /// Writes up to `bytes` bytes; returns how many fitted into the send buffer. None after [`close`](Self::close), nor beyond
+    /// 2^62 bytes in all.
     pub fn write(&mut self, bytes: u64) -> u64 {
         if self.closes || self.state == State::Closed {
             return 0;
         }
-        let room = self.config.send_bytes.saturating_sub(self.sender.queued_bytes());
+        let room = self.config.send_bytes.saturating_sub(self.sender.queued_bytes()).min(self.sender.bytes_left());
         let taken = bytes.min(room);
         self.sender.write(taken);
         taken

@@ -3,7 +3,7 @@
 //! A sender is in one of five phases, named as in Linux: open; disorder (segments arrived out of order); reduced (the window
 //! falls for a reason other than a loss); recovery (segments are lost and retransmitted); timed out. Acknowledgements
 //! (`acks`), losses and timeouts (`losses`, `timers`) move it between them. What to send follows from the windows and the
-//! losses (`output`), when to send it from the pacing rate (`pacing`), and which segments to push from `pushes`.
+//! losses (`output`), when to send it from the pacing rate (`pacing`), and which segments carry PSH from what is written
 //! (`pushes`).
 
 mod acks;

@@ -13,6 +13,9 @@ use crate::{
     ticks::Timers,
 };
 
+/// The last place that may be written: sums of two such do not overflow.
+const LONGEST: u64 = (1 << 62) + 1;
+
 /// What an acknowledgement contributes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct News {
@@ -287,6 +290,11 @@ impl Sender {
     /// Bytes written and not yet acknowledged.
     pub(crate) const fn queued_bytes(&self) -> u64 {
         self.written.saturating_sub(self.una)
+    }
+
+    /// Bytes that may still be written before places would overflow.
+    pub(crate) const fn bytes_left(&self) -> u64 {
+        LONGEST.saturating_sub(self.written)
     }
 
     /// Whether the FIN is acknowledged.

@@ -528,6 +528,32 @@ fn an_aborted_end_resets_a_peer_that_missed_it() {
     assert_eq!(end.poll_transmit(ms("300")), None, "a reset is never answered");
 }
 
+/// A send buffer without a limit: one write takes no more time and memory than another, and places do not overflow.
+#[test]
+fn a_stream_may_be_written_at_once() {
+    for opens_first in [false, true] {
+        let config = Config { send_bytes: u64::MAX, ..config() };
+        let mut end = Connection::open(&config, OURS);
+        if opens_first {
+            end = opened(&config);
+        }
+        assert_eq!((end.write(u64::MAX), end.write(u64::MAX)), (1 << 62, 0));
+        assert_eq!(end.unacknowledged_bytes(), 1 << 62);
+        assert_eq!(end.clone().poll_transmit(ms("100")).map(|segment| segment.payload_bytes > 0), Some(opens_first));
+        if !opens_first {
+            let flags = Flags::SYN | Flags::ACK;
+            let acknowledgement = OURS.wrapping_add(1);
+            assert!(end.poll_transmit(ms("100")).is_some());
+            end.receive(
+                &Segment { sequence: THEIRS, acknowledgement, window: 60_000, flags, ..Segment::default() },
+                ms("200"),
+            );
+            let sent = std::iter::from_fn(|| end.poll_transmit(ms("200"))).count();
+            assert_eq!(sent, 11, "a bare acknowledgement, and the first window");
+        }
+    }
+}
+
 /// A SYN without an answer: retransmitted at intervals of a second, then doubling; the last after 67 s, abandoned after 131
 /// s, as Linux documents for `tcp_syn_retries`.
 #[test]
