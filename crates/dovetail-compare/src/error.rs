@@ -75,6 +75,14 @@ pub enum Error {
         /// What was left out, and how often.
         notices: Vec<Notice>,
     },
+    /// A scenario in which no packet arrives.
+    #[error(
+        "scenario '{scenario}': no packet arrives: is the duration too short for the rates, the load too low, or a start too late?"
+    )]
+    NothingArrives {
+        /// Its name.
+        scenario: String,
+    },
     /// No built-in scenario or network has this name.
     #[error("there is no built-in {kind} '{name}'")]
     NoBuiltin {

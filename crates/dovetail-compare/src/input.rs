@@ -128,7 +128,10 @@ impl Input {
     }
 
     fn scenario(scenario: Scenario, sources: Sources) -> Result<Self, Error> {
-        let workload = scenario.workload().map_err(Error::from)?;
+        let mut workload = scenario.workload().map_err(Error::from)?;
+        if workload.next().map_err(Error::from)?.is_none() {
+            return Err(Error::NothingArrives { scenario: scenario.name });
+        }
         Ok(Self {
             name: scenario.name.clone(),
             resources: workload.resources().to_vec(),
@@ -234,11 +237,11 @@ impl Input {
     }
 
     /// The same traffic at another load: time is scaled so that the busiest resource has it. `None` if time cannot be scaled
-    /// like this.
+    /// like this. A scenario, whose packets become more, ends after `packets`.
     ///
     /// # Errors
     /// If a scenario cannot have this load.
-    pub(crate) fn at_load(&self, load: f64) -> Result<Option<Self>, Error> {
+    pub(crate) fn at_load(&self, load: f64, packets: u64) -> Result<Option<Self>, Error> {
         let time_scale = |found: &Survey| {
             let scale = scale_for_load(found, load);
             (found.duration.as_f64() * scale <= LATEST_NANOS).then_some(scale)
@@ -247,6 +250,7 @@ impl Input {
             (Source::Scenario(scenario), _) => {
                 let mut scenario = (**scenario).clone();
                 scenario.load = Some(load);
+                scenario.packets = Some(scenario.packets.map_or(packets, |given| given.min(packets)));
                 return Self::scenario(scenario, self.sources.clone()).map(Some);
             }
             (Source::Capture { supply, options }, Some(found)) => time_scale(found).map(|time_scale| Source::Capture {

@@ -86,6 +86,28 @@ fn an_idle_box_needs_no_scheduler_and_a_busy_one_does() {
     assert!(!text.contains("No scheduler is needed"), "{text}");
 }
 
+/// At full load this scenario has 190 million packets; the search is over a part of them.
+#[test]
+fn the_load_at_which_scheduling_matters_is_found_in_a_scenario_of_rare_packets() {
+    let folder = folder("rare");
+    let text = "name = \"rare\"\nduration = \"300s\"\npipeline = \"buffer=8\"\n\
+        [[resource]]\nname = \"cpu\"\n[[resource]]\nname = \"link\"\nrate = \"1Gbps\"\n\
+        [[class]]\nname = \"a\"\ncost = { cpu = \"2us\" }\n\
+        [[flow]]\nname = \"f\"\ncount = 20\nsize = 200\narrivals = { poisson = \"10/s\" }\n";
+    let file = written(&folder, "rare.toml", text);
+    let said = stdout(&["compare", &file, "--policy", "fifo", "--policy", "drfq"]);
+    assert!(said.contains("No scheduler is needed at this load"), "{said}");
+    assert!(said.contains("It starts to matter at a load of "), "{said}");
+}
+
+#[test]
+fn a_scenario_in_which_nothing_arrives_is_refused() {
+    let output = dovetail(&["compare", "--load", "0.000001", "--policy", "fifo"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("scenario 'middlebox': no packet arrives"), "{said}");
+}
+
 #[test]
 fn a_pipeline_that_is_assumed_is_named_and_others_are_tried() {
     let assumed = stdout(&["compare"]);

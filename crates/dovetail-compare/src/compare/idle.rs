@@ -4,7 +4,8 @@
 //! wait less on average than they are processed, there is hardly anything to decide: at 60 % the queue of a resource with
 //! constant service and random arrivals (M/D/1) is 0.45 packets long, and its packets wait for 0.75 of a service time
 //! (Pollaczek and Khinchine's formula). Where waiting begins depends on the traffic's bursts, so the load at which scheduling
-//! starts to matter is found by running the same traffic faster.
+//! starts to matter is found by running the same traffic faster: a capture or table whole, a scenario for as many packets as it
+//! has at its own load, or [`MAX_TRIED_PACKETS`] if that is more. (In its whole duration it could have any number.)
 //!
 //! Several samples are idle if at least 95 % of them are, just as a policy wins if it does in 95 % of them; the figures are
 //! medians.
@@ -29,12 +30,16 @@ const FULL_LOAD: f64 = 1.0;
 /// Precision of the load at which a scheduler starts to matter.
 const LOAD_STEP: f64 = 0.02;
 
+/// Enough for the mean wait of random arrivals at any load in question, and a fraction of a second per run.
+const MAX_TRIED_PACKETS: u64 = 250_000;
+
 /// How idle a middlebox is.
 pub(super) struct Idleness {
     busiest: usize,
     load: f64,
     /// Mean, under the first policy.
     waiting_nanos: f64,
+    packets: u64,
     is_idle: bool,
 }
 
@@ -46,7 +51,7 @@ impl Idleness {
         let (busiest, load) = loads.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let waits = runs.iter().any(|run| run.outcome.dropped > 0 || waits(&run.summary));
         let is_idle = load <= IDLE_LOAD && !waits;
-        Some(Self { busiest, load, waiting_nanos: waiting_nanos(&run.summary), is_idle })
+        Some(Self { busiest, load, waiting_nanos: waiting_nanos(&run.summary), packets: run.outcome.arrived, is_idle })
     }
 }
 
@@ -75,7 +80,7 @@ pub(super) fn idle(
     for (plan, sample) in plans.iter().zip(samples) {
         let Some(sample) = sample.filter(|sample| sample.is_idle) else { continue };
         // A sample with hardly any waiting at any load counts as the highest.
-        from.push(matters_from(plan, policies, sample.load)?.unwrap_or(f64::INFINITY));
+        from.push(matters_from(plan, policies, sample)?.unwrap_or(f64::INFINITY));
     }
     match median_of_runs(from.iter().copied()).filter(|from| from.is_finite()) {
         Some(least) => {
@@ -96,14 +101,15 @@ pub(super) fn idle(
 }
 
 /// The lowest load, to within [`LOAD_STEP`], at which packets wait longer than they are processed.
-fn matters_from(plan: &Plan<'_>, policies: &[PolicySpec], load: f64) -> Result<Option<f64>, Error> {
+fn matters_from(plan: &Plan<'_>, policies: &[PolicySpec], sample: &Idleness) -> Result<Option<f64>, Error> {
+    let most = sample.packets.max(MAX_TRIED_PACKETS);
     let waits_at = |load: f64| -> Result<bool, Error> {
-        let Some(input) = plan.input.at_load(load)? else { return Ok(false) };
+        let Some(input) = plan.input.at_load(load, most)? else { return Ok(false) };
         let plan = Plan { input: &input, records: None, one_bar: true, ..*plan };
         let runs = plan.run(&policies[..1])?;
         Ok(runs.iter().any(|run| run.outcome.dropped > 0 || waits(&run.summary)))
     };
-    let (mut below, mut above) = (load, FULL_LOAD);
+    let (mut below, mut above) = (sample.load, FULL_LOAD);
     if !waits_at(above)? {
         return Ok(None);
     }

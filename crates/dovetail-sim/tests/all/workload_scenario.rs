@@ -460,6 +460,11 @@ fn what_is_wrong_is_named_with_its_line() {
         ),
         (text("", &[flow(good), flow(good)].concat()), "line 17: flow 'f': another has the same name"),
         (
+            text("", &[flow(&format!("count = 2\n{good}")), flow(good).replace("\"f\"", "\"f-2\"")].concat()),
+            "line 18: flow 'f-2': number 2 of 'f' has the same name",
+        ),
+        (text("", &flow(&format!("start = \"2s\"\nstop = \"2s\"\n{good}"))), "line 13: flow 'f': stop is after start"),
+        (
             text("", "[[transfers]]\nname = \"t\"\nsize = 1\narrivals = \"backlogged\""),
             "transfers arrive constant or poisson",
         ),

@@ -11,7 +11,7 @@ mod synthetic;
 mod tournament;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     io,
 };
 
@@ -28,7 +28,7 @@ use super::{
     Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, check_printable,
     clip,
     input::Bytes,
-    written::{Pace, points, read_size},
+    written::{Pace, Quantity, points, read_size},
 };
 
 pub use size::Size;
@@ -147,7 +147,27 @@ impl Scenario {
             }
             scenario.transfers.push(transfers);
         }
+        scenario.check_copies().map_err(|(at, what)| error(document.flow[at].span().start, what))?;
         Ok(scenario)
+    }
+
+    /// Rejects a flow with the name of a copy, or of a transfer: `f-2` beside a flow `f` of which there are three. The first of
+    /// the pair is the flow's number.
+    fn check_copies(&self) -> Result<(), (usize, String)> {
+        let copies = self.flows.iter().filter(|flow| flow.count > 1).map(|flow| (flow.name.as_str(), flow.count));
+        let transfers = self.transfers.iter().map(|transfers| (transfers.name.as_str(), u32::MAX));
+        let most: HashMap<&str, u32> = copies.chain(transfers).collect();
+        for (at, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.count == 1) {
+            let parts =
+                flow.name.rsplit_once('-').and_then(|(of, number)| Some((of, number, number.parse::<u32>().ok()?)));
+            let Some((of, text, number)) = parts else { continue };
+            let is_label = number > 0 && number.to_string() == text;
+            if is_label && most.get(of).is_some_and(|&most| number <= most) {
+                let what = format!("flow '{}': number {number} of '{}' has the same name", clip(&flow.name), clip(of));
+                return Err((at, what));
+            }
+        }
+        Ok(())
     }
 
     /// The offered load on each resource before [`load`](Self::load) scales it: the mean demand of the packets of all sources
@@ -223,6 +243,7 @@ impl Scenario {
         if form.change.len() > MAX_CHANGES {
             return Err(format!("there are over {MAX_CHANGES} changes"));
         }
+        let [start, stop] = period(form.start.as_ref(), form.stop.as_ref())?;
         let mut changes = Vec::new();
         for change in &form.change {
             let class = self.class_named(Some(&change.class))?.unwrap_or(0);
@@ -239,8 +260,8 @@ impl Scenario {
             resource_weights: form.weights.as_ref().map(|weights| self.resource_weights(weights)).transpose()?,
             size,
             process,
-            start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
-            stop: form.stop.as_ref().map_or(Nanos::MAX, |stop| stop.0),
+            start,
+            stop,
             packets: form.packets.unwrap_or(u64::MAX),
             changes,
         })
@@ -277,6 +298,7 @@ impl Scenario {
         if flows == 0 {
             return Err("flows is at least 1".into());
         }
+        let [start, stop] = period(form.start.as_ref(), form.stop.as_ref())?;
         Ok(TransferSpec {
             name: form.name.clone(),
             class: self.class_named(form.class.as_deref())?,
@@ -285,8 +307,8 @@ impl Scenario {
             process,
             mtu: mtu.ok_or("mtu is from 1 byte to 1 GB")?,
             nanos_per_byte: pace.nanos_for(1.0),
-            start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
-            stop: form.stop.as_ref().map_or(Nanos::MAX, |stop| stop.0),
+            start,
+            stop,
             flows,
             capped: form.flows.is_none(),
         })
@@ -332,6 +354,12 @@ fn check_name<'a>(name: &'a str, names: &mut HashSet<&'a str>) -> Result<(), Str
         return Err("another has the same name".into());
     }
     Ok(())
+}
+
+/// When a source starts and stops.
+fn period(start: Option<&Quantity<Nanos>>, stop: Option<&Quantity<Nanos>>) -> Result<[Nanos; 2], String> {
+    let [start, stop] = [start.map_or(Nanos::ZERO, |start| start.0), stop.map_or(Nanos::MAX, |stop| stop.0)];
+    if start < stop { Ok([start, stop]) } else { Err("stop is after start".into()) }
 }
 
 fn is_pipeline(text: &str) -> bool {
