@@ -27,6 +27,8 @@ impl<K> Future for Released<'_, K> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // A waker's own code runs while the dispatcher is unlocked.
+        let waker = cx.waker().clone();
         let mut state = self.shared.lock();
         let live = &mut state.live[self.id];
         if live.released.is_some() {
@@ -34,7 +36,7 @@ impl<K> Future for Released<'_, K> {
             self.at = None;
             return Poll::Ready(());
         }
-        let (at, before) = live.waiters.register(self.at, cx.waker().clone());
+        let (at, before) = live.waiters.register(self.at, waker);
         // Dropping a waker may end a task that holds a ticket, so the dispatcher is unlocked first.
         drop(state);
         drop(before);
