@@ -229,8 +229,9 @@ fn and_why(notices: &[Notice]) -> String {
     if each.is_empty() { String::new() } else { format!(": {}", each.join("; ")) }
 }
 
-/// A suggestion, to append to what was given.
-pub(crate) fn or_meant(meant: Option<&str>) -> String {
+/// A suggestion, to append to a name that is not known.
+#[must_use]
+pub fn or_meant(meant: Option<&str>) -> String {
     meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 

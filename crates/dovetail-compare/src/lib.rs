@@ -46,7 +46,7 @@ pub use admit::admit;
 pub use ahead::drawn_ahead;
 pub use builtin::scenarios;
 pub use compare::{Simulated, compare, compare_in_full, simulate};
-pub use error::{Error, Misuse};
+pub use error::{Error, Misuse, or_meant};
 pub use explain::{Selection, explain};
 pub use overrides::overridden;
 #[cfg(feature = "profile")]

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use dovetail_compare::or_meant;
 use dovetail_sched::{PolicyError, nearest};
 use thiserror::Error;
 
@@ -16,7 +17,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The experiment does not exist.
-    #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(name, known))]
+    #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(nearest(name, known.split(", "))))]
     Unknown {
         /// The name given.
         name: String,
@@ -46,11 +47,6 @@ pub enum Error {
     /// A run failed, or an experiment does not fit its scenario.
     #[error("{0}")]
     Broken(String),
-}
-
-/// A suggestion, to append to what was given.
-fn or_meant(name: &str, known: &str) -> String {
-    nearest(name, known.split(", ")).map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 fn those(known: &str) -> String {
