@@ -41,7 +41,7 @@
 /**
  * A flag: also detect mistakes that are expensive to detect. A packet scheduler checks that no packet is queued twice;
  * a request scheduler, that the users, classes and requests it is given exist and that no id is in use; all of them,
- * and a flow table, that time does not run backwards and, reliably, that no two threads use the handle at once.
+ * and a flow table, that time does not go backwards and, reliably, that no two threads use the handle at once.
  */
 #define DVT_CHECKED 1
 
@@ -120,7 +120,7 @@ enum dvt_status
      */
     DVT_ERROR_DUPLICATE = -12,
     /**
-     * Time runs backwards (with DVT_CHECKED).
+     * Time goes backwards (with DVT_CHECKED).
      */
     DVT_ERROR_TIME = -13,
     /**

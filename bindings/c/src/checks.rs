@@ -75,7 +75,7 @@ impl Seen {
     #[inline(never)]
     fn time(&mut self, now: Nanos) -> Result<Nanos, Failure> {
         if now < self.last {
-            let text = format!("time runs backwards, from {} to {now}", self.last);
+            let text = format!("time goes backwards, from {} to {now}", self.last);
             return Err(Failure::new(dvt_status::DVT_ERROR_TIME, text));
         }
         self.last = now;

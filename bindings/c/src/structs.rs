@@ -16,7 +16,7 @@ pub const DVT_NAME_LENGTH: usize = 64;
 pub const DVT_SUMMARY_LENGTH: usize = 256;
 /// A flag: also detect mistakes that are expensive to detect. A packet scheduler checks that no packet is queued twice;
 /// a request scheduler, that the users, classes and requests it is given exist and that no id is in use; all of them,
-/// and a flow table, that time does not run backwards and, reliably, that no two threads use the handle at once.
+/// and a flow table, that time does not go backwards and, reliably, that no two threads use the handle at once.
 pub const DVT_CHECKED: u32 = 1;
 /// A length or time that is not known.
 pub const DVT_UNKNOWN: u64 = u64::MAX;
@@ -55,7 +55,7 @@ pub enum dvt_status {
     DVT_ERROR_UNSUPPORTED = -11,
     /// The packet is already queued, or the request's id is in use (with DVT_CHECKED).
     DVT_ERROR_DUPLICATE = -12,
-    /// Time runs backwards (with DVT_CHECKED).
+    /// Time goes backwards (with DVT_CHECKED).
     DVT_ERROR_TIME = -13,
     /// There is no such user, class or request (with DVT_CHECKED).
     DVT_ERROR_UNKNOWN = -14,

@@ -21,7 +21,7 @@ impl Inner {
         Self { scheduler, handles: Handles::default(), policy, refused: None, last: Nanos::ZERO }
     }
 
-    /// Checks the time of a call, which must not run backwards.
+    /// Checks the time of a call, which must not go backwards.
     #[inline]
     pub(crate) fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);

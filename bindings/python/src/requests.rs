@@ -276,7 +276,7 @@ impl RequestScheduler {
 }
 
 impl Inner {
-    /// Checks the time of a call, which must not run backwards.
+    /// Checks the time of a call, which must not go backwards.
     fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
         let now = Nanos(now_ns);
         if now < self.last {

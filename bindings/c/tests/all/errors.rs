@@ -340,7 +340,7 @@ fn a_flow_that_the_scheduler_cannot_know_may_go() {
     assert_eq!(flows.expire(&mut scheduler, Nanos(9), 5), 0);
 }
 
-/// With `DVT_CHECKED` a queued packet is not accepted again, and time must not run backwards.
+/// With `DVT_CHECKED` a queued packet is not accepted again, and time must not go backwards.
 #[test]
 fn a_checked_handle_looks_after_its_caller() {
     let limits = Limits { packets: Some(2), on_full: dovetail_sched::DropPolicy::Head, ..Limits::UNLIMITED };
@@ -351,7 +351,11 @@ fn a_checked_handle_looks_after_its_caller() {
     // SAFETY: all pointers point to values.
     unsafe {
         is(dvt_enqueue(handle, &packet, 5, &raw mut admission), DVT_ERROR_DUPLICATE, "the packet 7 is already queued");
-        is(dvt_enqueue(handle, &packet_to_c(&two(8)), 4, &raw mut admission), DVT_ERROR_TIME, "from 5ns to 4ns");
+        is(
+            dvt_enqueue(handle, &packet_to_c(&two(8)), 4, &raw mut admission),
+            DVT_ERROR_TIME,
+            "time goes backwards, from 5ns to 4ns",
+        );
     }
     assert_eq!(scheduler.backlog().packets, 1);
     assert!(scheduler.peek(now).is_some());
