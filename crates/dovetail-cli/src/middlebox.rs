@@ -8,7 +8,7 @@ use crate::{args::MiddleboxArgs, failure::Failure};
 pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failure> {
     use dovetail_box::{
         config::Config,
-        live::{Files, check, check_programs, run_until_signalled},
+        live::{Files, check, check_programs, in_use, run_until_signalled},
     };
 
     crate::logging::install()?;
@@ -20,6 +20,7 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
     }
     let mut warnings = check(&config).map_err(Failure::new)?;
     if args.check {
+        warnings.extend(in_use(&config).map_err(Failure::new)?);
         // A box compiles them itself when it starts, and warns then.
         let programs = check_programs(&config).map_err(Failure::new)?;
         warnings.extend(programs.warnings);

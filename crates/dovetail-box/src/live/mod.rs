@@ -86,6 +86,6 @@ pub use counters::{ClassCounters, Oddities, ProgramCounters, TunnelCounters, Wor
 pub use error::LiveError;
 pub use port::PortCounters;
 pub use running::Live;
-pub use serve::{CheckedPrograms, Files, check, check_programs, run_until_signalled};
+pub use serve::{CheckedPrograms, Files, check, check_programs, in_use, run_until_signalled};
 pub use spawned::Spawned;
 pub use status::Status;

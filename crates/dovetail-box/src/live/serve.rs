@@ -32,19 +32,12 @@ use crate::{
 /// # Errors
 /// What keeps a box from running: missing interfaces, no bridge, a bridge that should not be there, or no such core.
 pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
-    // On another thread, so that the caller stays in its namespace and on its cores.
-    let (taken, found) = thread::scope(|scope| {
-        let look = scope.spawn(|| {
-            start::enter_namespace(config)?;
-            start::bind_to_core(config)?;
-            let found = start::find_ports(config)?;
-            Ok::<_, LiveError>((claim::taken(&found)?, found))
-        });
-        look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let found = elsewhere(|| {
+        start::enter_namespace(config)?;
+        start::bind_to_core(config)?;
+        start::find_ports(config)
     })?;
     let mut warnings = config.warnings();
-    // The file of a running box is checked before it reloads it.
-    warnings.extend(taken.map(|error| error.to_string()));
     warnings.extend(ports::weaknesses(found.each_ref(), config.on_failure));
     let [inside, outside] = &found;
     if inside.mtu_bytes != outside.mtu_bytes {
@@ -80,6 +73,24 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
         }
     }
     Ok(warnings)
+}
+
+/// That another box has one of the interfaces, if one has. It keeps a box from starting, but the file of a running box is checked
+/// before it reloads it.
+///
+/// # Errors
+/// When an interface is missing, or the system's error.
+pub fn in_use(config: &Config) -> Result<Option<String>, LiveError> {
+    elsewhere(|| {
+        start::enter_namespace(config)?;
+        let taken = claim::taken(&start::find_ports(config)?)?;
+        Ok(taken.map(|error| error.to_string()))
+    })
+}
+
+/// What `look` finds on another thread, so that the caller stays in its namespace and on its cores.
+fn elsewhere<T: Send>(look: impl FnOnce() -> Result<T, LiveError> + Send) -> Result<T, LiveError> {
+    thread::scope(|scope| scope.spawn(look).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 /// What [`check_programs`] finds.
