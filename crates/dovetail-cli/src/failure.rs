@@ -1,6 +1,6 @@
 //! Errors of the command, in terms of the command line, with their exit status.
 
-use std::fmt::Display;
+use std::{fmt::Display, io};
 
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
@@ -24,6 +24,11 @@ impl Failure {
         Self { message: message.to_string(), misuse: true }
     }
 
+    /// Standard output cannot be written to.
+    pub(crate) fn output(error: &io::Error) -> Self {
+        Self::new(format!("cannot write to standard output: {error}"))
+    }
+
     /// A row of an experiment that should hold and does not is a failure; the results are printed all the same.
     pub(crate) fn unless_all_held(tally: Tally) -> Result<(), Self> {
         match tally.missed {
@@ -33,11 +38,11 @@ impl Failure {
         }
     }
 
-    /// Prints the message; returns the exit status.
-    pub(crate) fn report(&self) -> u8 {
+    /// Prints the message, with a hint at the help of `command`; returns the exit status.
+    pub(crate) fn report(&self, command: &str) -> u8 {
         eprintln!("dovetail: {}", self.message);
         if self.misuse {
-            eprintln!("For more information, try 'dovetail --help'.");
+            eprintln!("For more information, try '{command} --help'.");
         }
         if self.misuse { 2 } else { 1 }
     }
@@ -47,7 +52,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Misuse(misuse) => Self::misuse(of_misuse(&misuse)),
-            Error::Output(error) => Self::new(format!("cannot write to standard output: {error}")),
+            Error::Output(error) => Self::output(&error),
             error => Self::new(error),
         }
     }

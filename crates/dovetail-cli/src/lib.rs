@@ -19,6 +19,7 @@ mod logging;
 mod middlebox;
 mod options;
 mod output;
+mod parsing;
 mod policies;
 mod sweep;
 
@@ -35,13 +36,10 @@ use output::Stdout;
 
 /// Runs the command with these arguments, the first of which is the command's name; returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    match Cli::try_parse_from(args) {
-        Ok(cli) => done(&cli.command).map_or_else(|failure| failure.report(), |()| 0),
-        Err(usage) => {
-            // A reader that closes the pipe has seen enough.
-            let _ = usage.print();
-            u8::try_from(usage.exit_code()).unwrap_or(2)
-        }
+    let args: Vec<OsString> = args.into_iter().collect();
+    match Cli::try_parse_from(&args) {
+        Ok(cli) => done(&cli.command).map_or_else(|failure| failure.report(&parsing::command_in(&args)), |()| 0),
+        Err(end) => parsing::report(&end, &parsing::command_in(&args)),
     }
 }
 

@@ -20,6 +20,8 @@ mod middlebox;
 mod network;
 mod page;
 #[cfg(unix)]
+mod parsing;
+#[cfg(unix)]
 mod pipes;
 #[cfg(feature = "profile")]
 mod profile;
