@@ -17,7 +17,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use dovetail_bed::{Bed, Place, Via, patiently};
@@ -167,14 +167,15 @@ fn once() {
             let by_tcp: u64 = theirs.iter().map(Bulk::bytes).sum();
             [ours.bytes(), by_tcp + quic.came.load(Ordering::Relaxed)]
         };
-        let before = had();
+        let (before, begun) = (had(), Instant::now());
         let mut queue = Vec::new();
         for _ in 0..4 * SECONDS {
             sleep(Duration::from_millis(250));
             queue.push(queue_ms(&bed));
         }
-        let after = had();
-        let of = |at: usize| (after[at] - before[at]) as f64 * 8.0 / SECONDS as f64 / RATE_BPS as f64;
+        // Looking at the queue takes time as well.
+        let (after, took_s) = (had(), begun.elapsed().as_secs_f64());
+        let of = |at: usize| (after[at] - before[at]) as f64 * 8.0 / took_s / RATE_BPS as f64;
         let mean = queue.iter().sum::<f64>() / queue.len() as f64;
         println!(
             "{what}: the user of the gateway had {:.2} of the link's 8 Mbit/s, the other {:.2}; {mean:.0} ms of queue before the link",
