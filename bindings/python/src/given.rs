@@ -3,6 +3,7 @@
 use std::{cell::RefCell, path::PathBuf};
 
 use dovetail_compare::{
+    check_seeds,
     input::scenario_text,
     options::{CompareOptions, InputOptions},
     overridden,
@@ -23,8 +24,6 @@ use crate::{run::raised, unseen::Unseen};
 
 /// Maximum nesting of a dict; no scenario is as deep.
 const DEEPEST: usize = 32;
-/// Maximum number of seeds, as for the command.
-const MAX_SEEDS: usize = 1000;
 
 /// Keyword arguments, taken one by one.
 pub(crate) struct Given<'py> {
@@ -217,12 +216,7 @@ impl<'py> Given<'py> {
     /// The seeds to run with; none for the scenario's own.
     pub(crate) fn seeds(&self) -> PyResult<Vec<u64>> {
         let Some(seeds) = self.value::<Vec<u64>>("seeds")? else { return Ok(Vec::new()) };
-        if seeds.is_empty() || seeds.len() > MAX_SEEDS {
-            return Err(raised(format!("seeds: 1 to {MAX_SEEDS}, not {}", seeds.len())));
-        }
-        if let Some((_, twice)) = seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
-            return Err(raised(format!("seeds: {twice} is given twice")));
-        }
+        check_seeds(&seeds).map_err(|wrong| raised(format!("seeds: {wrong}")))?;
         Ok(seeds)
     }
 

@@ -25,6 +25,7 @@ pub mod profile;
 mod progress;
 mod recording;
 mod sampling;
+mod seeds;
 mod summary;
 mod tune;
 
@@ -52,5 +53,6 @@ pub use overrides::overridden;
 #[cfg(feature = "profile")]
 pub use profile::profile;
 pub use progress::{Meter, Progress, Silent, Task};
+pub use seeds::{MAX_SEEDS, SeedsError, check_seeds};
 pub use summary::{Column, Summary};
 pub use tune::tune;

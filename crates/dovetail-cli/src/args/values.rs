@@ -1,5 +1,6 @@
 //! Values of options that are checked as they are read.
 
+use dovetail_compare::{MAX_SEEDS, SeedsError, check_seeds};
 use dovetail_sched::{Nanos, units::parse_time};
 
 /// Times would be stretched beyond the end of the clock.
@@ -14,9 +15,6 @@ pub(super) fn parse_load(text: &str) -> Result<f64, String> {
 #[derive(Debug, Clone)]
 pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
-/// The most seeds.
-const MAX_SEEDS: u64 = 1000;
-
 /// A range with both ends, or a list.
 pub(super) fn parse_seeds(text: &str) -> Result<Seeds, String> {
     let wrong = || format!("seeds are a range such as 1..20, or a list such as 1,5,9, of at most {MAX_SEEDS}");
@@ -24,17 +22,17 @@ pub(super) fn parse_seeds(text: &str) -> Result<Seeds, String> {
     let seeds: Vec<u64> = match text.split_once("..") {
         Some((first, last)) => {
             let (first, last) = (number(first)?, number(last)?);
-            if first > last || last - first >= MAX_SEEDS {
+            if first > last || last - first >= MAX_SEEDS as u64 {
                 return Err(wrong());
             }
             (first..=last).collect()
         }
         None => text.split(',').map(number).collect::<Result<_, _>>()?,
     };
-    match seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
-        Some((_, twice)) => Err(format!("seed {twice} is given twice")),
-        None if seeds.len() as u64 > MAX_SEEDS => Err(wrong()),
-        None => Ok(Seeds(seeds)),
+    match check_seeds(&seeds) {
+        Ok(()) => Ok(Seeds(seeds)),
+        Err(SeedsError::Count(_)) => Err(wrong()),
+        Err(twice @ SeedsError::Twice(_)) => Err(format!("seed {twice}")),
     }
 }
 
