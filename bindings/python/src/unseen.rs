@@ -3,7 +3,7 @@
 //! Scenarios are read as TOML, and errors name a line. The caller never saw that text, so the line's key is named instead.
 
 use pyo3::{exceptions::PyValueError, prelude::*};
-use toml::Table;
+use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::run::raised;
 
@@ -38,46 +38,41 @@ impl Unseen {
 
 /// The dotted path of what is in this line, counted from 1: a path as overrides have it.
 fn key_at(text: &str, line: usize) -> Option<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let wanted = *lines.get(line.checked_sub(1)?)?;
-    // The current entry of each list, and the table that the line is in.
-    let (mut entries, mut table): (Vec<(&str, String)>, &str) = (Vec::new(), "");
-    for (at, &line) in lines[..line].iter().enumerate() {
-        if let Some(list) = line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")) {
-            let before = lines[..at].iter().rev().take_while(|before| !begins_holder(before, list));
-            let place = before.filter(|before| **before == line).count();
-            entries.retain(|(known, _)| *known != list && !is_within(known, list));
-            entries.push((list, name_of(&lines[at + 1..]).unwrap_or_else(|| place.to_string())));
-            table = list;
-        } else if let Some(inner) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            table = inner;
+    let begin = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum::<usize>();
+    let mut places = Vec::new();
+    add_table(DeTable::parse(text).ok()?.get_ref(), "", &mut places);
+    // Of an array and its first entry, which begin together, the entry.
+    places.into_iter().filter(|(at, _)| *at <= begin).max_by_key(|(at, _)| *at).map(|(_, path)| path)
+}
+
+/// Adds where each value of a table begins, and its path.
+fn add_table(table: &DeTable<'_>, path: &str, places: &mut Vec<(usize, String)>) {
+    for (key, value) in table {
+        let path = joined(path, key.get_ref());
+        // The value of a table is its header.
+        places.push((key.span().start.min(value.span().start), path.clone()));
+        match value.get_ref() {
+            DeValue::Table(table) => add_table(table, &path, places),
+            DeValue::Array(list) => add_entries(list, &path, places),
+            _ => {}
         }
     }
-    let mut path = table.to_owned();
-    // The innermost first, so that what is before it stays in its place.
-    for (list, entry) in entries.iter().rev().filter(|(list, _)| *list == table || is_within(table, list)) {
-        path.insert_str(list.len(), &format!(".{entry}"));
+}
+
+/// Adds where each table of a list begins, and the path of its name or, if it has none, of its index.
+fn add_entries(list: &DeArray<'_>, path: &str, places: &mut Vec<(usize, String)>) {
+    for (index, entry) in list.iter().enumerate() {
+        let DeValue::Table(table) = entry.get_ref() else { continue };
+        let name =
+            table.get("name").and_then(|name| name.get_ref().as_str()).filter(|name| !name.contains(['"', '\n']));
+        let path = joined(path, name.unwrap_or(&index.to_string()));
+        places.push((entry.span().start, path.clone()));
+        add_table(table, &path, places);
     }
-    match wanted.split_once(" = ") {
-        Some((key, _)) if !wanted.starts_with('[') && path.is_empty() => Some(key.to_owned()),
-        Some((key, _)) if !wanted.starts_with('[') => Some(format!("{path}.{key}")),
-        _ => Some(path).filter(|path| !path.is_empty()),
-    }
 }
 
-/// Whether the line begins the entry that holds this list.
-fn begins_holder(line: &str, list: &str) -> bool {
-    line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")).is_some_and(|holder| is_within(list, holder))
-}
-
-/// Whether the table of this path is in that of the other.
-fn is_within(path: &str, outer: &str) -> bool {
-    path.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
-}
-
-/// The name of the entry that these lines begin with.
-fn name_of(lines: &[&str]) -> Option<String> {
-    let line = lines.iter().take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("name = "))?;
-    let name = line.parse::<Table>().ok()?.get("name")?.as_str()?.to_owned();
-    Some(if name.contains('.') { format!("\"{name}\"") } else { name })
+fn joined(path: &str, step: &str) -> String {
+    let dot = if path.is_empty() { "" } else { "." };
+    let quote = if step.contains('.') { "\"" } else { "" };
+    format!("{path}{dot}{quote}{step}{quote}")
 }

@@ -267,6 +267,12 @@ def test_the_package_names_what_it_has() -> None:
         (BOX, {"class.all.cost.cpu": "10 parsecs"}, "scenario, class.all.cost.cpu: "),
         (BOX, {"duration": "soon"}, "scenario, duration: "),
         ({"name": "x", "resource": [{"name": "a.b", "rate": "1 furlong"}]}, None, 'scenario, resource."a.b".rate: '),
+        ({"name": "x", "description": "a\n[[flow]]\nb", "duration": "soon"}, None, "scenario, duration: "),
+        (
+            {"name": "x", "description": "a\n[[resource]]\n", "resource": [{"name": "a", "rate": "1 furlong"}, {}]},
+            None,
+            "scenario, resource.a.rate: ",
+        ),
     ],
 )
 def test_an_error_in_a_text_that_nobody_saw_names_the_key(scenario: object, overrides: object, key: str) -> None:
