@@ -135,7 +135,12 @@ impl Connection {
         let length = u64::from(segment.payload_bytes) + u64::from(flags.has(Flags::FIN));
         if flags.has(Flags::RST) {
             if start == self.receiver.nxt() {
-                self.breaks(Broken::Reset);
+                // All of it had arrived on both sides: an end, not an error.
+                if self.state == State::TimeWait {
+                    (self.state, self.sends_bare) = (State::Closed, false);
+                } else {
+                    self.breaks(Broken::Reset);
+                }
             } else if self.receiver.takes(start, 0) {
                 self.answers(now);
             }

@@ -128,7 +128,7 @@ pub(super) struct Reduction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Segments with data, including retransmissions.
+    /// Segments with data or a FIN, including retransmissions.
     pub segments: u64,
     /// Retransmissions.
     pub again: u64,

@@ -507,6 +507,25 @@ fn a_reset_right_behind_the_handshake_ends_it() {
     assert_eq!((end.poll_transmit(ms("100")), end.poll_at(ms("100"))), (None, None));
 }
 
+/// Everything has arrived on both sides, so that a reset of the peer only ends the wait.
+#[test]
+fn a_reset_after_both_ends_closed_is_no_error() {
+    let mut end = opened(&config());
+    end.close();
+    assert!(end.poll_transmit(ms("200")).is_some_and(|fin| fin.flags.has(Flags::FIN)));
+    let their = |flags: Flags, place: u32| Segment {
+        sequence: THEIRS.wrapping_add(place),
+        acknowledgement: OURS.wrapping_add(2),
+        flags,
+        ..Segment::default()
+    };
+    end.receive(&their(Flags::FIN | Flags::ACK, 1), ms("300"));
+    assert_eq!(end.state(), dovetail_tcp::State::TimeWait);
+    end.receive(&their(Flags::RST, 2), ms("300"));
+    assert_eq!((end.state(), end.broken()), (dovetail_tcp::State::Closed, None));
+    assert_eq!((end.poll_transmit(ms("300")), end.poll_at(ms("300"))), (None, None));
+}
+
 /// Data before a reset are lost, so that it does not have the expected number: the peer's next segment is answered with one
 /// that has (RFC 9293, section 3.10.7.1).
 #[test]
