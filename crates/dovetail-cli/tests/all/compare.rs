@@ -239,6 +239,8 @@ fn bad_input_is_a_clear_error_with_status_1() {
     refused("--trace", "empty.pcap", b"", &[]);
     refused("--trace", "picture.pcap", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", &[]);
     refused("--workload", "empty.csv", b"", &[]);
+    let pcap = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0";
+    refused("--workload", "capture.pcap", pcap, &["is not text", "a capture is given as a trace"]);
     refused("--workload", "none.csv", b"arrival_ns,flow,bytes,cpu_ns\n", &["no packets"]);
     let header = "arrival_ns,flow,bytes,cpu_ns,link_ns\n0,a,100,5,5\n";
     for (name, row) in [

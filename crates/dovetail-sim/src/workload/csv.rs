@@ -141,8 +141,10 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     let should = || format!("the header should be {},<resource>_ns[,<resource>_ns]", FIXED.join(","));
     let mut columns = Vec::new();
     for column in header {
+        let text = std::str::from_utf8(column).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or_else(|| format!("is not text: {} (a capture is given as a trace)", should()))?;
         // Some programs start a file with a byte-order mark.
-        columns.push(std::str::from_utf8(column).map_err(|_| should())?.trim_start_matches('\u{feff}').trim());
+        columns.push(text.trim_start_matches('\u{feff}').trim());
     }
     if columns.len() < FIXED.len() || columns[..FIXED.len()] != FIXED {
         return Err(should());

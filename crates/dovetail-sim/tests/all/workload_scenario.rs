@@ -498,7 +498,9 @@ fn what_cannot_run_says_why() {
     let error = |head: &str, rest: &str| with(head, rest).workload().unwrap_err().to_string();
     let flow =
         |arrivals: &str| format!("[[flow]]\nname = \"f\"\nclass = \"plain\"\nsize = 100\narrivals = {arrivals}\n");
-    assert!(error("", "").contains("has no packets: it needs a [[flow]] or [[transfers]]"));
+    assert!(
+        error("", "").contains("has no packets: it needs a [[flow]], a [[transfers]], or a capture (trace) beside it")
+    );
     assert!(error("", &flow("\"backlogged\"")).contains("flow 'f' has no end"));
     assert!(
         error("packets = 5\nload = 0.5", &flow("\"backlogged\"")).contains("backlogged flows take all that is left")

@@ -112,7 +112,7 @@ impl Synthetic {
         let classes = scenario.classes.clone();
         let seed = scenario.seed;
         if scenario.flows.is_empty() && scenario.transfers.is_empty() {
-            return Err("has no packets: it needs a [[flow]] or [[transfers]]".into());
+            return Err("has no packets: it needs a [[flow]], a [[transfers]], or a capture (trace) beside it".into());
         }
         let end = scenario.duration.unwrap_or(Nanos::MAX);
         let gaps = 1.0 / scenario.rate_factor()?;
