@@ -5,7 +5,7 @@ use std::thread;
 use dovetail_box::{
     config::Config,
     live::{
-        LiveError, Spawned, check,
+        LiveError, Spawned, check, in_use,
         lab::{BRIDGE, Lab, PORTS, Place},
         switch::ports::PortError,
     },
@@ -37,7 +37,8 @@ fn a_second_box_is_refused(io: &str) {
     let first = start().unwrap();
     go_on(&traffic, 200);
     assert!(is_in_use(start().map(drop)));
-    let warns = || check(&config(&lab, &settings)).unwrap().iter().any(|warning| warning.contains("another middlebox"));
+    let warns =
+        || in_use(&config(&lab, &settings)).unwrap().is_some_and(|warning| warning.contains("another middlebox"));
     assert!(warns());
     go_on(&traffic, 200);
     first.stop().unwrap();
