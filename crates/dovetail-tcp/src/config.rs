@@ -53,7 +53,7 @@ pub struct Config {
     /// Granularity of timers.
     pub timers: Timers,
     /// Retransmissions of a SYN or a SYN-ACK before the connection is abandoned (`tcp_syn_retries`, preceded by the
-    /// `tcp_syn_linear_timeouts`); with 255 or more it never is.
+    /// `tcp_syn_linear_timeouts`).
     pub syn_retries: u32,
     /// Consecutive timeouts after which a connection is abandoned (`tcp_retries2`).
     pub retries: u32,

@@ -36,14 +36,29 @@ pub(super) fn under_other_pipelines(
 
 /// How the verdict would differ with another pipeline than the assumed one; without a full stop.
 pub(super) fn said_of(verdict: &Verdict, others: &[(PipelineMode, Verdict)]) -> Option<String> {
-    let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|(_, other)| other == verdict);
-    let mut said: Vec<String> =
-        different.iter().map(|(mode, other)| format!("With {mode}: {}", other.line())).collect();
-    if !same.is_empty() {
-        let modes: Vec<_> = same.iter().map(|(mode, _)| mode.to_string()).collect();
-        said.push(format!("With {} the verdict is the same", modes.join(" and ")));
+    let mut left: Vec<_> = others.iter().collect();
+    let (mut said, mut last) = (Vec::new(), None);
+    while let Some(&(_, first)) = left.first() {
+        let (alike, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, other)| other == first);
+        left = rest;
+        let modes: Vec<_> = alike.iter().map(|(mode, _)| mode.to_string()).collect();
+        let modes = modes.join(" and ");
+        if first == verdict {
+            last = Some(format!("With {modes} the verdict is the same"));
+        } else {
+            said.push(format!("With {modes}: {}", uncapitalised(first.line())));
+        }
     }
+    said.extend(last);
     let assumed = DEFAULT_PIPELINE;
     (!said.is_empty())
         .then(|| format!("The pipeline is not given and assumed to be {assumed} (--pipeline). {}", said.join(". ")))
+}
+
+/// A sentence as it goes on behind a colon.
+fn uncapitalised(mut sentence: String) -> String {
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    sentence
 }

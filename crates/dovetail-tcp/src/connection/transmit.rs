@@ -74,7 +74,7 @@ impl Connection {
         if now < self.handshake.due_at() {
             return None;
         }
-        if self.handshake.gives_up(self.config.syn_retries) {
+        if self.handshake.times() > self.config.syn_retries {
             self.breaks(Broken::TimedOut);
             return None;
         }
