@@ -255,7 +255,8 @@ impl Workload for Csv {
     }
 
     fn notices(&self) -> Vec<Notice> {
-        let met = (self.empty > 0).then(|| Notice { what: "packets are of length 0".into(), count: self.empty });
+        let what = if self.empty == 1 { "packet is of length 0" } else { "packets are of length 0" };
+        let met = (self.empty > 0).then(|| Notice { what: what.into(), count: self.empty });
         met.into_iter().collect()
     }
 }

@@ -242,26 +242,67 @@ impl Workload for Capture {
 
     fn notices(&self) -> Vec<Notice> {
         let odd = &self.odd;
+        // Of one, and of several.
         let counts = [
-            (odd.earlier, "packets are stamped earlier than one before them; they arrive with that one"),
-            (odd.timeless, "packets have no time; they arrive with the one before them"),
-            (odd.truncated, "packets were captured only in part; they count with their length on the wire"),
+            (
+                odd.earlier,
+                "packet is stamped earlier than one before it; it arrives with that one",
+                "packets are stamped earlier than one before them; they arrive with that one",
+            ),
+            (
+                odd.timeless,
+                "packet has no time; it arrives with the one before it",
+                "packets have no time; they arrive with the one before them",
+            ),
+            (
+                odd.truncated,
+                "packet was captured only in part; it counts with its length on the wire",
+                "packets were captured only in part; they count with their length on the wire",
+            ),
             (
                 odd.headers_cut,
-                "packets were truncated before their ports or addresses; their flow is identified by \
-             the rest",
+                "packet was truncated before its ports or addresses; its flow is identified by the rest",
+                "packets were truncated before their ports or addresses; their flow is identified by the rest",
             ),
-            (odd.undecodable, "packets have invalid headers; their flow is identified by the rest"),
-            (odd.empty, "packets are of length 0"),
-            (odd.shorter_than_captured, "packets are shorter, by their record, than their captured part"),
-            (odd.damaged_blocks, "blocks contradict their length and were passed over"),
-            (odd.no_interface, "packets came through an undescribed interface and were skipped"),
-            (odd.obsolete, "packets are in the obsolete packet block and were passed over (editcap converts them)"),
-            (odd.cut_end, "capture ends within a record, which was ignored"),
-            (odd.damaged_end, "capture has a damaged record; everything after it was skipped"),
+            (
+                odd.undecodable,
+                "packet has invalid headers; its flow is identified by the rest",
+                "packets have invalid headers; their flow is identified by the rest",
+            ),
+            (odd.empty, "packet is of length 0", "packets are of length 0"),
+            (
+                odd.shorter_than_captured,
+                "packet is shorter, by its record, than its captured part",
+                "packets are shorter, by their record, than their captured part",
+            ),
+            (
+                odd.damaged_blocks,
+                "block contradicts its length and was passed over",
+                "blocks contradict their length and were passed over",
+            ),
+            (
+                odd.no_interface,
+                "packet came through an undescribed interface and was skipped",
+                "packets came through an undescribed interface and were skipped",
+            ),
+            (
+                odd.obsolete,
+                "packet is in the obsolete packet block and was passed over (editcap converts it)",
+                "packets are in the obsolete packet block and were passed over (editcap converts them)",
+            ),
+            (
+                odd.cut_end,
+                "capture ends within a record, which was ignored",
+                "captures end within a record, which was ignored",
+            ),
+            (
+                odd.damaged_end,
+                "capture has a damaged record; everything after it was skipped",
+                "captures have a damaged record; everything after it was skipped",
+            ),
         ];
-        let met = counts.into_iter().filter(|&(count, _)| count > 0);
-        met.map(|(count, what)| Notice { what: what.into(), count }).collect()
+        let met = counts.into_iter().filter(|&(count, ..)| count > 0);
+        met.map(|(count, one, several)| Notice { what: if count == 1 { one } else { several }.into(), count }).collect()
     }
 }
 
