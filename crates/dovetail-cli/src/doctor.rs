@@ -10,7 +10,7 @@ use std::{
 use dovetail_compare::{Meter, Progress as _, Task, output::print};
 use dovetail_gateway::doctor::{Bounds, Plan, Progress, Target, examine};
 
-use crate::{args::DoctorArgs, bars::Bars, failure::Failure};
+use crate::{args::DoctorArgs, bars::Bars, failure::Failure, output::tell};
 
 /// Minimum and maximum time for filling a direction.
 const TIMES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
@@ -90,10 +90,10 @@ fn announce(plan: &Plan) {
     let Bounds { time, bytes, connections } = plan.bounds;
     let most = format!("at most {} s or {:.1} MB, whichever is first", time.as_secs_f64(), bytes as f64 / 1e6);
     if let Some(to) = plan.to.as_ref().filter(|to| to.fetch.is_some()) {
-        eprintln!("dovetail: downloads {to} over {connections} connections, again and again, for {most}");
+        tell(format_args!("dovetail: downloads {to} over {connections} connections, again and again, for {most}\n"));
     }
     if let Some(upload) = &plan.upload {
-        eprintln!("dovetail: uploads to {upload} over {connections} connections, for {most}");
+        tell(format_args!("dovetail: uploads to {upload} over {connections} connections, for {most}\n"));
     }
 }
 

@@ -5,6 +5,8 @@ use std::{fmt::Display, io};
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
 
+use crate::output::tell;
+
 /// A message, and whether it is a usage error.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -40,9 +42,9 @@ impl Failure {
 
     /// Prints the message, with a hint at the help of `command`; returns the exit status.
     pub(crate) fn report(&self, command: &str) -> u8 {
-        eprintln!("dovetail: {}", self.message);
+        tell(format_args!("dovetail: {}\n", self.message));
         if self.misuse {
-            eprintln!("For more information, try '{command} --help'.");
+            tell(format_args!("For more information, try '{command} --help'.\n"));
         }
         if self.misuse { 2 } else { 1 }
     }

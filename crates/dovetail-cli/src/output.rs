@@ -1,6 +1,14 @@
-//! Standard output.
+//! Standard output, and messages on standard error.
 
-use std::io::{self, ErrorKind, Write};
+use std::{
+    fmt::Display,
+    io::{self, ErrorKind, Write},
+};
+
+/// Writes a message to standard error, with its colours on a terminal. If that cannot be written, only the exit status tells.
+pub(crate) fn tell(message: impl Display) {
+    let _ = write!(anstream::stderr(), "{message}");
+}
 
 /// Standard output that treats a closed pipe as a reader that has seen enough.
 #[derive(Debug, Default)]

@@ -7,7 +7,11 @@ use std::{
 
 use clap::{CommandFactory, error::ErrorKind as Kind};
 
-use crate::{args::Cli, failure::Failure, output::Stdout};
+use crate::{
+    args::Cli,
+    failure::Failure,
+    output::{Stdout, tell},
+};
 
 /// How the last line of a usage error begins.
 const HINT: &str = "For more information, try '";
@@ -16,7 +20,7 @@ const HINT: &str = "For more information, try '";
 pub(crate) fn report(end: &clap::Error, command: &str) -> u8 {
     let is_help = end.kind() == Kind::DisplayHelpOnMissingArgumentOrSubcommand;
     if end.use_stderr() && !is_help {
-        anstream::eprint!("{}", with_command(&end.render().ansi().to_string(), command));
+        tell(with_command(&end.render().ansi().to_string(), command));
     } else if let Err(error) = end.print().and_then(|()| Stdout::default().flush())
         && error.kind() != ErrorKind::BrokenPipe
     {

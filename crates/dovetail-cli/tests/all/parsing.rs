@@ -49,6 +49,25 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
+/// Where a log is on a full disk, for example.
+#[test]
+fn an_error_that_cannot_be_told_keeps_its_status() {
+    let Ok(full) = File::options().write(true).open("/dev/full") else {
+        dovetail_skip::skipped("there is no /dev/full");
+        return;
+    };
+    for (args, status) in [
+        (&["compare", "--nope"][..], 2),
+        (&["compare", "--seeds", "1,1"], 2),
+        (&["compare", "no-such.toml"], 1),
+        (&["gateway", "--config", "no-such.toml"], 1),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let output = command.args(args).stderr(full.try_clone().expect("another handle")).output().expect("a run");
+        assert_eq!(output.status.code(), Some(status), "{args:?}");
+    }
+}
+
 #[test]
 fn usage_errors_name_the_help_of_the_subcommand() {
     for (args, command) in [
