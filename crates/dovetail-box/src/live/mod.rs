@@ -42,6 +42,7 @@ mod clock;
 mod control;
 mod counters;
 mod delay;
+mod elsewhere;
 mod entrance;
 mod error;
 mod flows;

@@ -1,10 +1,10 @@
 //! The programs of a running box: a folder that is compiled on another thread, and one instance for each class.
 
-use std::{path::PathBuf, thread};
+use std::path::PathBuf;
 
 use dovetail_sched::{cost, nearest};
 
-use super::{LiveError, clock, counters::ProgramCounters, privileges};
+use super::{LiveError, clock, counters::ProgramCounters, elsewhere::elsewhere, privileges};
 pub(super) use crate::programs::Library;
 use crate::{
     config::Config,
@@ -97,9 +97,7 @@ fn load(config: &Config) -> Result<Option<(Programs, Vec<String>)>, LiveError> {
         privileges::drop_capabilities();
         Loader::start(library, Some(Box::new(clock::now)))
     };
-    let loader =
-        thread::scope(|scope| scope.spawn(start).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-    let loader = loader.map_err(|wrong| LiveError::Programs(wrong.to_string()))?;
+    let loader = elsewhere(start).map_err(|wrong| LiveError::Programs(wrong.to_string()))?;
     loader.reload(&found.folder);
     let ended = || LiveError::Programs("the compiler's thread ended".into());
     let Load { library, errors } = loader.wait().ok_or_else(ended)?.map_err(error)?;

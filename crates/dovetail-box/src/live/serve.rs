@@ -16,6 +16,7 @@ use signal_hook::{
 use super::{
     Control, Live, LiveError,
     admin::{self, Admin},
+    elsewhere::elsewhere,
     privileges, programs,
     standby::Standby,
     start,
@@ -86,11 +87,6 @@ pub fn in_use(config: &Config) -> Result<Option<String>, LiveError> {
         let taken = claim::taken(&start::find_ports(config)?)?;
         Ok(taken.map(|error| error.to_string()))
     })
-}
-
-/// What `look` finds on another thread, so that the caller stays in its namespace and on its cores.
-fn elsewhere<T: Send>(look: impl FnOnce() -> Result<T, LiveError> + Send) -> Result<T, LiveError> {
-    thread::scope(|scope| scope.spawn(look).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 /// What [`check_programs`] finds.

@@ -23,12 +23,18 @@ fn printing_to(stdout: impl Into<Stdio>, args: &[&str]) -> Output {
         .expect("a run")
 }
 
+/// A file that takes nothing.
+fn full_disk() -> Option<File> {
+    let full = File::options().write(true).open("/dev/full").ok();
+    if full.is_none() {
+        dovetail_skip::skipped("there is no /dev/full");
+    }
+    full
+}
+
 #[test]
 fn a_full_disk_is_an_error() {
-    let Ok(full) = File::options().write(true).open("/dev/full") else {
-        dovetail_skip::skipped("there is no /dev/full");
-        return;
-    };
+    let Some(full) = full_disk() else { return };
     for args in PRINTING {
         let output = printing_to(full.try_clone().expect("another handle"), args);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -52,10 +58,7 @@ fn a_closed_pipe_is_no_error() {
 /// Where a log is on a full disk, for example.
 #[test]
 fn an_error_that_cannot_be_told_keeps_its_status() {
-    let Ok(full) = File::options().write(true).open("/dev/full") else {
-        dovetail_skip::skipped("there is no /dev/full");
-        return;
-    };
+    let Some(full) = full_disk() else { return };
     for (args, status) in [
         (&["compare", "--nope"][..], 2),
         (&["compare", "--seeds", "1,1"], 2),

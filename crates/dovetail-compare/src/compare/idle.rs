@@ -39,6 +39,7 @@ pub(super) struct Idleness {
     load: f64,
     /// Mean, under the first policy.
     waiting_nanos: f64,
+    /// Those that arrived.
     packets: u64,
     is_idle: bool,
 }

@@ -65,9 +65,10 @@ impl Scheduler for Discarding<'_> {
         self.discard_what_is_due();
         let admission = self.inner.enqueue(packet, now);
         self.collect();
-        match admission.is_queued() {
-            true => self.plain[packet.flow.0 as usize].push_back(*packet),
-            false => self.lost += 1,
+        if admission.is_queued() {
+            self.plain[packet.flow.0 as usize].push_back(*packet);
+        } else {
+            self.lost += 1;
         }
         admission
     }

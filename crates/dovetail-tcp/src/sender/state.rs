@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The last place that may be written: sums of two such do not overflow.
-const LONGEST: u64 = (1 << 62) + 1;
+const MAX_PLACE: u64 = (1 << 62) + 1;
 
 /// What an acknowledgement contributes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -294,7 +294,7 @@ impl Sender {
 
     /// Bytes that may still be written before places would overflow.
     pub(crate) const fn bytes_left(&self) -> u64 {
-        LONGEST.saturating_sub(self.written)
+        MAX_PLACE.saturating_sub(self.written)
     }
 
     /// Whether the FIN is acknowledged.
