@@ -7,3 +7,7 @@ pub mod imports;
 pub mod language;
 pub mod pages;
 pub mod repository;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

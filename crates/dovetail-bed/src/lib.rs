@@ -69,3 +69,11 @@ pub use patience::patiently;
 pub use played::{Played, PlayedJob, Queued, Round, Timeline};
 pub use proxy::{Place, Proxy, Site};
 pub use spec::{BedSpec, Uplink};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/bed.md")]
+struct Page;

@@ -31,3 +31,7 @@ pub mod wire;
 
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub mod live;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -23,3 +23,7 @@
 mod allocator;
 
 pub use allocator::{HugePages, MIN_BYTES};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

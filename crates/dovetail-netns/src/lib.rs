@@ -22,3 +22,7 @@ mod tool;
 pub use error::NetnsError;
 pub use namespace::{FOLDER, Namespace, exists, remove};
 pub use tool::{run, tool};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -87,3 +87,7 @@ pub use scheduler::{
     Stage,
 };
 pub use units::Nanos;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -120,3 +120,7 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         self.1.left(packet);
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -42,3 +42,7 @@ mod quantile;
 pub use durations::{Durations, Estimate, SortedDurations};
 pub use histogram::Histogram;
 pub use quantile::{Quantile, mean, median_of_runs, quantile};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -49,3 +49,7 @@ pub use connection::{Broken, Connection, State};
 pub use segment::{Blocks, Ecn, Flags, Options, Segment};
 pub use sender::Counts;
 pub use ticks::Timers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -40,3 +40,7 @@ pub use fault::{Fault, read};
 pub use located::Located;
 pub use section::Section;
 pub use token::{Token, path, read_secret};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
