@@ -11,6 +11,7 @@ mod compare;
 mod describe;
 mod drops;
 mod embedding;
+mod embedding_packets;
 mod explain;
 mod explain_access;
 mod files;

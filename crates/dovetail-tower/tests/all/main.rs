@@ -10,4 +10,5 @@ mod dispatcher_random;
 mod dispatcher_wakers;
 mod layer;
 mod layer_shares;
+mod page;
 mod spent;
