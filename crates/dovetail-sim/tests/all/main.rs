@@ -7,6 +7,7 @@ mod support;
 mod watch;
 
 mod access;
+mod access_accounts;
 mod access_grants;
 mod access_hazards;
 mod access_scenario;

@@ -57,10 +57,10 @@ impl<'a> RequestGateway<'a> {
         let mut scheduler = policy.build(&setup)?;
         let mut uplink = Uplink::new(access.uplink.map(|rate| spec.payload_bytes_per_s(rate)))?;
         let mut users = Vec::new();
-        let asking = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some());
+        let classes = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some() && spec.class_of(at) == at);
         // All classes before any user: a user may belong to a class that is declared later.
         for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
-            for at in asking() {
+            for at in classes() {
                 scheduler.set_class(ClassId(at as u32), spec.traffic[at].weight, Nanos::ZERO);
             }
         }

@@ -1,0 +1,63 @@
+//! What is counted of users behind a gateway, and until when: losses, the shares of classes, and the end of a run.
+
+#![allow(clippy::unwrap_used)]
+
+use dovetail_sim::network::AccessOutcome;
+
+use crate::described::{exchanged, parse};
+use crate::watch::{Run, run_access};
+
+/// Two users of one class and one of another, over links without losses.
+const BED: &str = r#"name = "accounts"
+seed = 1
+[network]
+stop = "60s"
+[access]
+gateway = "g"
+[[link]]
+between = ["p", "g"]
+rate = "2Mbps"
+delay = "1ms"
+watched = true
+[[link]]
+between = ["g", "lan"]
+rate = "100Mbps"
+[[link]]
+between = ["lan", ["a1", "a2", "b"]]
+rate = "100Mbps"
+[[link]]
+between = ["s", "p"]
+rate = "100Mbps"
+delay = "10ms"
+[[traffic]]
+name = "a"
+weight = 3
+from = "s"
+to = ["a1", "a2"]
+stop = "30s"
+requests = { each = 4, size = "50kB" }
+[[traffic]]
+name = "b"
+from = "s"
+to = "b"
+stop = "30s"
+requests = { each = 4, size = "50kB" }
+"#;
+
+fn access(run: &Run) -> &AccessOutcome {
+    run.outcome.access.as_ref().unwrap()
+}
+
+/// Rates are by class: it does not matter which traffic describes a user's demand.
+#[test]
+fn users_of_another_class_are_no_class_of_their_own() {
+    let together = parse(BED).unwrap();
+    let apart = exchanged(BED, "to = [\"a1\", \"a2\"]", "to = \"a1\"");
+    let second = "[[traffic]]\nname = \"a-too\"\nfrom = \"s\"\nto = \"a2\"\nstop = \"30s\"\n\
+                  requests = { each = 4, size = \"50kB\", class = \"a\" }\n";
+    let apart = parse(&format!("{apart}{second}")).unwrap();
+    for gateway in ["delay-pools", "msf-rs", "grants"] {
+        let of_b = [&together, &apart].map(|network| access(&run_access(network, gateway)).classes[1].mean_bps(5, 30));
+        assert!((of_b[1] / of_b[0] - 1.0).abs() < 0.1, "{gateway}: {of_b:?}");
+    }
+}
