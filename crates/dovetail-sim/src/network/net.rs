@@ -224,6 +224,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
         let class = self.spec.class_of(datagram.traffic);
         let Some(found) = queue.flow_of(&datagram.tuple, class, self.now) else {
             let datagram = self.packets.remove(place);
+            self.lost.extend(datagram.of.access());
             if watched {
                 self.watch.is_unknown(&datagram, self.now);
             }
@@ -259,9 +260,7 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
 
     fn drop(&mut self, watched: bool, packet: &Packet) {
         let datagram = self.packets.remove(packet.handle as usize);
-        if let Of::Access(part) = datagram.of {
-            self.lost.push(part);
-        }
+        self.lost.extend(datagram.of.access());
         if watched {
             self.watch.dropped(packet, &datagram, self.now);
         }

@@ -84,7 +84,15 @@ pub(super) enum Of<P> {
     Access(P),
 }
 
-impl<P> Of<P> {
+impl<P: Copy> Of<P> {
+    /// The part of users' access that it belongs to.
+    pub(super) fn access(&self) -> Option<P> {
+        match self {
+            Self::Access(part) => Some(*part),
+            Self::Transfer(_) | Self::Stream(_) => None,
+        }
+    }
+
     /// The number of the transfer that it belongs to.
     pub(super) fn transfer(&self) -> Option<usize> {
         match self {

@@ -61,3 +61,12 @@ fn users_of_another_class_are_no_class_of_their_own() {
         assert!((of_b[1] / of_b[0] - 1.0).abs() < 0.1, "{gateway}: {of_b:?}");
     }
 }
+
+/// A link whose flow table has room for one flow drops packets of others while that flow is queued.
+#[test]
+fn what_a_full_flow_table_drops_among_users_is_lost_too() {
+    let narrow = "between = [\"g\", \"lan\"]\nrate = \"1Mbps\"\npolicy = \"drr\"\nflows = 1";
+    let network = parse(&exchanged(BED, "between = [\"g\", \"lan\"]\nrate = \"100Mbps\"", narrow)).unwrap();
+    let run = run_access(&network, "none");
+    assert!(access(&run).open > 0 && access(&run).lost_among_users > 0, "{:?}", access(&run).lost_among_users);
+}
