@@ -70,3 +70,12 @@ fn what_a_full_flow_table_drops_among_users_is_lost_too() {
     let run = run_access(&network, "none");
     assert!(access(&run).open > 0 && access(&run).lost_among_users > 0, "{:?}", access(&run).lost_among_users);
 }
+
+/// Before the users' links a flow is a class, and a link has room for all classes however few flows it distinguishes.
+#[test]
+fn every_class_has_a_queue_at_the_users_side() {
+    let few = "between = [\"g\", \"lan\"]\nrate = \"100Mbps\"\nflows = 1";
+    let network = parse(&exchanged(BED, "between = [\"g\", \"lan\"]\nrate = \"100Mbps\"", few)).unwrap();
+    let run = run_access(&network, "drr");
+    assert_eq!((access(&run).open, access(&run).lost_among_users), (0, 0));
+}

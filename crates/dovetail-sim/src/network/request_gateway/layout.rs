@@ -46,8 +46,12 @@ fn user_side(network: &mut Network, gateway: usize, policy: &PolicySpec) -> Vec<
     let mut links: Vec<usize> = users.filter_map(|user| routes.next(gateway, user)).collect();
     links.sort_unstable();
     links.dedup();
+    // A flow there is a class, numbered like its traffic.
+    let classes = network.traffic.len() as u32;
     for &link in &links {
-        network.links[link].policy = policy.clone();
+        let link = &mut network.links[link];
+        link.policy = policy.clone();
+        link.limits.flows = link.limits.flows.max(classes);
     }
     links
 }
