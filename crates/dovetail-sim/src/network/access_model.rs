@@ -41,6 +41,9 @@ pub(super) trait AccessModel: Sized {
     /// A link dropped one of its own packets.
     fn lost(&mut self, part: Self::Part);
 
+    /// Whether a run without a time to stop lasts until its requests are done.
+    fn is_waited_for(&self, net: &NetOf<'_, Self>) -> bool;
+
     /// Whether all requests have been made and answered.
     fn is_satisfied(&self, net: &NetOf<'_, Self>) -> bool;
 
@@ -82,6 +85,10 @@ impl AccessModel for NoUsers {
 
     fn lost(&mut self, part: Infallible) {
         match part {}
+    }
+
+    fn is_waited_for(&self, _: &NetOf<'_, Self>) -> bool {
+        false
     }
 
     fn is_satisfied(&self, _: &NetOf<'_, Self>) -> bool {

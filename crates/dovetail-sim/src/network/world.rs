@@ -44,7 +44,7 @@ impl<'a, M: AccessModel> World<'a, M> {
         // With an explicit end and unlimited traffic, the run lasts until that end.
         let to_the_end = self.net.spec.stop_at.is_some() && self.net.spec.is_endless();
         let mut events = 0u64;
-        while self.hosts.pending > 0 || to_the_end {
+        while self.hosts.pending > 0 || to_the_end || self.access.is_waited_for(&self.net) {
             if self.net.agenda.next_at() > self.net.now {
                 if self.access.is_asked() {
                     self.access.serve(&mut self.net)?;

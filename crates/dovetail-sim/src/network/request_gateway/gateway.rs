@@ -39,7 +39,6 @@ pub(in crate::network) struct RequestGateway<'a> {
     relay: Relay<'a>,
     far: FarQueue,
     notes: Vec<(Nanos, Vec<(&'static str, f64)>)>,
-    lost_among_users: u64,
 }
 
 impl<'a> RequestGateway<'a> {
@@ -81,7 +80,7 @@ impl<'a> RequestGateway<'a> {
             net.agenda.add(LOOK_EVERY, Event::Access(Told::Look));
         }
         let relay = Relay::new(access, scheduler, setup, uplink, users);
-        Ok(Self { relay, far: FarQueue::default(), notes: Vec::new(), lost_among_users: 0 })
+        Ok(Self { relay, far: FarQueue::default(), notes: Vec::new() })
     }
 
     /// Sends a probe, and reports what is known of the far queue without its answer.
@@ -192,8 +191,13 @@ impl AccessModel for RequestGateway<'_> {
     }
 
     fn lost(&mut self, part: Part) {
-        // These are not retransmitted.
-        self.lost_among_users += u64::from(matches!(part, Part::Asks(_) | Part::Answers { .. }));
+        if let Part::Asks(exchange) | Part::Answers { exchange, .. } = part {
+            self.relay.users.loses(exchange);
+        }
+    }
+
+    fn is_waited_for(&self, net: &GatewayNet<'_>) -> bool {
+        self.relay.users.is_waited_for(net.now)
     }
 
     fn is_satisfied(&self, net: &GatewayNet<'_>) -> bool {
@@ -204,7 +208,6 @@ impl AccessModel for RequestGateway<'_> {
         Some(AccessOutcome {
             notes: self.notes,
             lost_probes: self.far.lost(),
-            lost_among_users: self.lost_among_users,
             dialled: self.relay.dialled(),
             users_dialled: self.relay.users_dialled(),
             most_held_bytes: self.relay.most_held(),

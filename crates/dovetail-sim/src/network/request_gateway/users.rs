@@ -1,5 +1,7 @@
 //! All users: their current requests, what they have received, and the results.
 
+use std::mem;
+
 use dovetail_sched::Nanos;
 
 use super::{
@@ -18,8 +20,12 @@ use crate::network::{
 pub(super) struct Users<'a> {
     spec: &'a Network,
     users: Vec<User>,
+    // When the last of them stops, if all do.
+    stop: Nanos,
     // By exchange.
     progress: Vec<Progress>,
+    // Open requests that will never be over.
+    hopeless: u64,
     pub(super) outcome: AccessOutcome,
 }
 
@@ -30,11 +36,15 @@ struct Progress {
     delivered: u64,
     /// The request's index at the gateway.
     live: Option<usize>,
+    /// Whether a packet was lost between user and gateway.
+    is_lost: bool,
 }
 
 impl<'a> Users<'a> {
     pub(super) fn new(spec: &'a Network, users: Vec<User>) -> Self {
-        Self { spec, users, progress: Vec::new(), outcome: AccessOutcome::new(spec.traffic.len()) }
+        let stop = users.iter().map(|user| spec.traffic[user.traffic].stop).max().unwrap_or_default();
+        let outcome = AccessOutcome::new(spec.traffic.len());
+        Self { spec, users, stop, progress: Vec::new(), hopeless: 0, outcome }
     }
 
     /// Schedules users' first requests.
@@ -134,6 +144,16 @@ impl<'a> Users<'a> {
         self.thinks(user, net);
     }
 
+    /// A packet of a request was lost between user and gateway, and is not sent again.
+    pub(super) fn loses(&mut self, exchange: usize) {
+        self.outcome.lost_among_users += 1;
+        let one = &self.outcome.exchanges[exchange];
+        let is_patient = self.spec.requests(one.traffic).is_some_and(|requests| requests.patience.is_none());
+        if is_patient && !mem::replace(&mut self.progress[exchange].is_lost, true) {
+            self.hopeless += 1;
+        }
+    }
+
     /// A user no longer waits: returns their number, and the request's index at the gateway. `None` if the response arrived
     /// in time.
     pub(super) fn cancels(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
@@ -155,13 +175,16 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Whether all requests have been made and answered.
+    /// Whether users have requests to make or responses to get, and will be done at some time.
+    pub(super) fn is_waited_for(&self, now: Nanos) -> bool {
+        self.stop < Nanos::MAX && (now < self.stop || self.outcome.open > self.hopeless)
+    }
+
+    /// Whether all requests have been made and answered, and unlimited traffic has stopped.
     pub(super) fn is_satisfied(&self, now: Nanos) -> bool {
-        let over = |user: &User| now >= self.spec.traffic[user.traffic].stop;
-        // Unlimited traffic goes on until its stop.
         let sends =
             |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Interactive(_));
         let is_sent = |traffic: &Traffic| sends(traffic) && now < traffic.stop;
-        self.outcome.open == 0 && self.users.iter().all(over) && !self.spec.traffic.iter().any(is_sent)
+        self.outcome.open == 0 && now >= self.stop && !self.spec.traffic.iter().any(is_sent)
     }
 }
