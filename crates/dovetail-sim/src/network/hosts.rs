@@ -95,6 +95,8 @@ impl Hosts {
         }
         let (act, again) = self.sources[at].act(now);
         if let Some(again) = again {
+            // Transfers that will never begin are not waited for.
+            let again = if self.sources[at].transfers_left() > 0 { again.min(stop) } else { again };
             net.agenda.add(again, Event::Traffic { at });
         }
         match act {

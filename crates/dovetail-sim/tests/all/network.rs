@@ -129,3 +129,13 @@ fn a_long_lived_connection_stops_with_its_traffic() {
     assert!(received.iter().skip(6).all(|&bytes| bytes == 0), "{received:?}");
     assert!(received[4] > 100_000, "{received:?}");
 }
+
+#[test]
+fn transfers_that_never_begin_are_not_waited_for() {
+    let arrivals = Arrivals::PerSecond(0.001);
+    let kind = Kind::Transfers { count: 2, size: Size::Fixed(1), unit_bytes: 1000, arrivals };
+    let stop = Nanos::from_secs(10);
+    let outcome = run(&dumbbell(1, 3.0, 50, vec![Traffic { stop, ..traffic(1, kind) }]), "fifo").outcome;
+    assert!(outcome.transfers.len() == 1 && outcome.transfers[0].ended.is_some(), "{:?}", outcome.transfers);
+    assert_eq!(outcome.ended, stop);
+}
