@@ -55,7 +55,8 @@ pub struct Config {
     /// Retransmissions of a SYN or a SYN-ACK before the connection is abandoned (`tcp_syn_retries`, preceded by the
     /// `tcp_syn_linear_timeouts`).
     pub syn_retries: u32,
-    /// Consecutive timeouts after which a connection is abandoned (`tcp_retries2`).
+    /// Consecutive timeouts after which a connection is abandoned, and probes of a closed window without an answer
+    /// (`tcp_retries2`).
     pub retries: u32,
     /// How long the end that closed first waits for stray segments (`TCP_TIMEWAIT_LEN`).
     pub time_wait: Nanos,

@@ -56,7 +56,7 @@ impl Connection {
         if self.state != State::TimeWait {
             if self.sender.timer_at().is_some_and(|at| at <= now) {
                 self.sender.on_timer(now);
-                if self.sender.timeouts_in_a_row() > self.config.retries {
+                if self.sender.gives_up(self.config.retries) {
                     self.resets(self.ours.number(self.sender.nxt()));
                     self.breaks(Broken::TimedOut);
                     return self.poll_transmit(now);

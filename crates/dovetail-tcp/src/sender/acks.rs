@@ -51,6 +51,7 @@ impl Sender {
         let mut news = News { is_other: ack.carries || is_overtaken, is_marked: ack.is_marked, ..News::default() };
         self.only_new = false;
         if !is_overtaken {
+            self.unanswered_probes = 0;
             self.take_window(ack, &mut news);
         }
         let was_empty = self.board.is_empty();
@@ -238,7 +239,7 @@ impl Sender {
             self.undo_by_duplicates();
         }
         if self.nxt < self.edge || !self.has_unsent() {
-            self.window_probes = 0;
+            self.probe_doublings = 0;
             if matches!(self.timer, Some((Timer::WindowProbe, _))) {
                 self.timer = None;
             }

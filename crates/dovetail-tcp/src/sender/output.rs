@@ -151,6 +151,8 @@ impl Sender {
     fn probe_window(&mut self, now: Nanos) -> Option<Chunk> {
         if self.nxt < self.edge && self.nxt < self.written {
             let bytes = (self.edge - self.nxt).min(self.written - self.nxt).min(u64::from(self.segment)) as u32;
+            // Its timeout counts instead.
+            self.unanswered_probes = 0;
             return Some(self.send_new(bytes, false, false, now));
         }
         let (start, push) = (self.una - 1, false);

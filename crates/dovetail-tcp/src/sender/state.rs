@@ -175,9 +175,10 @@ pub(crate) struct Sender {
     pub(super) only_new: bool,
     pub(super) probe: Option<Probe>,
     pub(super) timer: Option<(Timer, Nanos)>,
-    // Consecutive timeouts without an acknowledgement, and consecutive window probes.
+    // Consecutive timeouts without progress, and window probes without an answer; how often the interval of probes doubled.
     pub(super) timeouts: u32,
-    pub(super) window_probes: u32,
+    pub(super) unanswered_probes: u32,
+    pub(super) probe_doublings: u8,
     pub(super) probes_window: bool,
     pub(super) probes_tail: bool,
     // The end of the last partial segment.
@@ -224,7 +225,8 @@ impl Sender {
             probe: None,
             timer: None,
             timeouts: 0,
-            window_probes: 0,
+            unanswered_probes: 0,
+            probe_doublings: 0,
             probes_window: false,
             probes_tail: false,
             partial_end: 0,
@@ -307,9 +309,10 @@ impl Sender {
         self.window.segments
     }
 
-    /// Consecutive timeouts without an acknowledgement.
-    pub(crate) const fn timeouts_in_a_row(&self) -> u32 {
-        self.timeouts
+    /// Whether more than `retries` timeouts passed without progress, or as many window probes without an answer. A peer that
+    /// answers may keep its window closed for ever (RFC 9293, section 3.8.6.1; `tcp_probe_timer`).
+    pub(crate) const fn gives_up(&self, retries: u32) -> bool {
+        self.timeouts > retries || self.unanswered_probes > retries
     }
 
     pub(crate) const fn timers(&self) -> Timers {

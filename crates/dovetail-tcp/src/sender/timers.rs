@@ -1,7 +1,8 @@
 //! The sender's single timer, and what happens when it expires.
 //!
 //! While segments are in flight it is the retransmission timeout or, before that, a tail loss probe (RFC 8985, section 7) or
-//! the end of the reordering window. While the peer's window is closed it triggers window probes.
+//! the end of the reordering window. While the peer's window is closed it triggers window probes, for as long as they are
+//! answered.
 
 use dovetail_sched::Nanos;
 
@@ -13,6 +14,8 @@ const MIN_TIMER: Nanos = Nanos::from_millis(2);
 /// Allowance for a receiver that delays its acknowledgement, if a single segment is in flight (`TCP_RTO_MIN`; RFC 8985,
 /// section 7.2: WCDelAckT).
 const SLOWEST_ACK: Nanos = Nanos::from_millis(200);
+/// By then the interval of window probes, at first at least `SLOWEST_ACK`, is the longest.
+const MAX_DOUBLINGS: u8 = (MAX_TIMEOUT.0 / SLOWEST_ACK.0).ilog2() as u8 + 1;
 
 impl Sender {
     /// When to call [`on_timer`](Self::on_timer).
@@ -31,7 +34,8 @@ impl Sender {
             Timer::Reordering => self.reordering_ended(now),
             Timer::WindowProbe => {
                 self.probes_window = true;
-                self.window_probes += 1;
+                self.probe_doublings = (self.probe_doublings + 1).min(MAX_DOUBLINGS);
+                self.unanswered_probes = self.unanswered_probes.saturating_add(1);
                 self.arm_window_probe(now);
             }
         }
@@ -80,7 +84,7 @@ impl Sender {
 
     pub(super) fn arm_window_probe(&mut self, now: Nanos) {
         let mut after = self.rtt.timeout().max(SLOWEST_ACK);
-        for _ in 0..self.window_probes {
+        for _ in 0..self.probe_doublings {
             after = (after + after).min(MAX_TIMEOUT);
         }
         self.arm(Timer::WindowProbe, now + after, now);

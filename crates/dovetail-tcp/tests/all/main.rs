@@ -15,3 +15,4 @@ mod path;
 mod recorded;
 mod scripts;
 mod short;
+mod shut;

@@ -23,12 +23,12 @@ use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, 
 const OURS: u32 = 77_000;
 const THEIRS: u32 = 4_294_967_000;
 
-fn ms(text: &str) -> Nanos {
+pub fn ms(text: &str) -> Nanos {
     Nanos::from_f64(text.parse::<f64>().unwrap() * 1e6)
 }
 
 /// Parses a segment of the peer.
-fn arriving(words: &[&str]) -> Segment {
+pub fn arriving(words: &[&str]) -> Segment {
     let number = |base: u32, text: &str| base.wrapping_add(1).wrapping_add(text.parse::<u32>().unwrap());
     let mut segment =
         Segment { sequence: number(THEIRS, "0"), flags: Flags::ACK, window: 60_000, ..Segment::default() };
@@ -62,7 +62,7 @@ fn arriving(words: &[&str]) -> Segment {
 }
 
 /// Formats a segment of this end as a line.
-fn shown(segment: &Segment) -> String {
+pub fn shown(segment: &Segment) -> String {
     let place = |base: u32, number: u32| number.wrapping_sub(base).wrapping_sub(1) as i32;
     let mut text = String::new();
     if segment.payload_bytes > 0 {
@@ -89,7 +89,7 @@ fn shown(segment: &Segment) -> String {
 }
 
 /// An open connection.
-fn opened(config: &Config) -> Connection {
+pub fn opened(config: &Config) -> Connection {
     let mut end = Connection::open(config, OURS);
     let syn = end.poll_transmit(Nanos::ZERO).unwrap();
     assert!(syn.flags.has(Flags::SYN) && end.poll_transmit(Nanos::ZERO).is_none());
@@ -110,7 +110,7 @@ fn opened(config: &Config) -> Connection {
     end
 }
 
-fn config() -> Config {
+pub fn config() -> Config {
     Config { segment_bytes: 1000, congestion: Congestion::Reno, timers: Timers::Exact, ..Config::linux() }
 }
 
