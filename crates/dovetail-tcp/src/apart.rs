@@ -3,21 +3,20 @@
 //! Adjacent ranges are merged. An acknowledgement reports the ranges that changed last, the latest first (RFC 2018, section
 //! 4). For each, one place inside it is remembered, since ranges grow and merge.
 
-use alloc::{boxed::Box, collections::BTreeMap};
+use alloc::boxed::Box;
 
-use crate::segment::Blocks;
+use crate::{ranges::Ranges, segment::Blocks};
 
 /// Number of ranges remembered, the latest first.
 const RECENT: usize = Blocks::MAX_BLOCKS;
 
 /// The ranges behind a hole. Most connections never have any.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Apart(Option<Box<Ranges>>);
+pub(crate) struct Apart(Option<Box<Kept>>);
 
 #[derive(Debug, Clone, Default)]
-struct Ranges {
-    // Start to end.
-    ranges: BTreeMap<u64, u64>,
+struct Kept {
+    ranges: Ranges,
     // One place in each range that changed last.
     recent: [u64; RECENT],
 }
@@ -29,35 +28,21 @@ impl Apart {
 
     /// Out-of-order bytes, held behind a hole.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.iter().flat_map(|all| &all.ranges).map(|(from, to)| to - from).sum()
+        self.0.as_ref().map_or(0, |all| all.ranges.length())
     }
 
     /// Adds a range that arrived; everything before `nxt` is in order. False if all of its bytes had arrived before.
-    pub(crate) fn insert(&mut self, mut start: u64, mut end: u64, nxt: u64) -> bool {
+    pub(crate) fn insert(&mut self, start: u64, end: u64, nxt: u64) -> bool {
         let all = self.0.get_or_insert_default();
-        let mut is_new = true;
-        // Merge it with the ranges that it touches.
-        if let Some((&from, &to)) = all.ranges.range(..=start).next_back()
-            && to >= start
-        {
-            is_new = to < end;
-            (start, end) = (from, end.max(to));
-        }
-        while let Some((&from, &to)) = all.ranges.range(start..=end).next() {
-            end = end.max(to);
-            all.ranges.remove(&from);
-        }
-        all.ranges.insert(start, end);
+        let ((start, _), is_new) = all.ranges.insert(start, end);
         all.remember(start, nxt);
         is_new
     }
 
     /// Everything before `nxt` arrived in order: returns where the in-order data ends once ranges that touch it are added.
-    pub(crate) fn join(&mut self, mut nxt: u64) -> u64 {
+    pub(crate) fn join(&mut self, nxt: u64) -> u64 {
         let Some(all) = &mut self.0 else { return nxt };
-        while let Some(range) = all.ranges.first_entry().filter(|range| *range.key() <= nxt) {
-            nxt = nxt.max(range.remove());
-        }
+        let nxt = all.ranges.take_from(nxt);
         if all.ranges.is_empty() {
             self.0 = None;
         }
@@ -74,7 +59,7 @@ impl Apart {
     pub(crate) fn latest(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut told = [(0, 0); RECENT];
         let all = self.0.iter().filter(|all| !all.ranges.is_empty());
-        all.flat_map(|all| all.recent.iter().map(|&place| all.range_of(place)).enumerate()).filter_map(
+        all.flat_map(|all| all.recent.iter().map(|&place| all.ranges.around(place)).enumerate()).filter_map(
             move |(at, range)| {
                 let range = range.filter(|range| !told.contains(range))?;
                 told[at] = range;
@@ -84,20 +69,15 @@ impl Apart {
     }
 }
 
-impl Ranges {
+impl Kept {
     /// Moves a range to the front of those that changed last.
     fn remember(&mut self, at: u64, nxt: u64) {
-        let range = self.range_of(at);
-        let others = self.recent.into_iter().filter(|&other| self.range_of(other) != range && other > nxt);
+        let range = self.ranges.around(at);
+        let others = self.recent.into_iter().filter(|&other| self.ranges.around(other) != range && other > nxt);
         let mut recent = [0; RECENT];
         recent[0] = at;
         recent[1..].iter_mut().zip(others).for_each(|(place, other)| *place = other);
         self.recent = recent;
-    }
-
-    fn range_of(&self, at: u64) -> Option<(u64, u64)> {
-        let (&from, &to) = self.ranges.range(..=at).next_back()?;
-        (at < to).then_some((from, to))
     }
 }
 

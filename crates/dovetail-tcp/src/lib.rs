@@ -15,7 +15,7 @@
 //! | `config` | settings of a host, and presets |
 //! | `segment`, `sequence` | segments, and sequence numbers that wrap |
 //! | `connection`, `handshake` | the state machine of an end |
-//! | `receiver`, `apart` | in-order and out-of-order data, and when to acknowledge |
+//! | `receiver`, `apart`, `ranges` | in-order and out-of-order data, and when to acknowledge |
 //! | `compress` | compressed acknowledgements of out-of-order segments |
 //! | `autotune` | receive buffer that grows with what is read |
 //! | `sender` | what is in flight, what is lost, what to send next |
@@ -37,6 +37,7 @@ mod connection;
 mod delivery;
 mod handshake;
 mod rack;
+mod ranges;
 mod receiver;
 mod rtt;
 mod segment;
