@@ -50,6 +50,16 @@ impl Ranges {
         at
     }
 
+    /// Removes all numbers below `at`.
+    pub(crate) fn forget_before(&mut self, at: u64) {
+        if self.ranges.first_key_value().is_some_and(|(&from, _)| from < at) {
+            let end = self.take_from(at);
+            if end > at {
+                self.insert(at, end);
+            }
+        }
+    }
+
     /// The range that contains a number.
     pub(crate) fn around(&self, at: u64) -> Option<(u64, u64)> {
         let (&from, &to) = self.ranges.range(..=at).next_back()?;
@@ -77,6 +87,10 @@ mod tests {
                         let end = end_of(&plain);
                         prop_assert_eq!(ranges.take_from(at), end);
                         plain.retain(|&number| number > end);
+                    }
+                    1 => {
+                        ranges.forget_before(at);
+                        plain.retain(|&number| number >= at);
                     }
                     _ => {
                         let new = (at..at + long).map(|number| plain.insert(number)).filter(|&is_new| is_new).count() > 0;

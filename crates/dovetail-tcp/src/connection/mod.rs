@@ -64,8 +64,10 @@ pub enum Broken {
 /// [`receive`](Self::receive). After that, after any action of the application, and at [`poll_at`](Self::poll_at), call
 /// [`poll_transmit`](Self::poll_transmit) until it returns `None`.
 ///
-/// Each call takes constant time, apart from segments that it newly marks as delivered or lost. An idle end takes less than a
-/// kilobyte, and 0.4 more with BBR; beyond that it keeps a record for each segment in flight and a range for each hole.
+/// Each call takes constant time, and logarithmic time for each segment that it newly marks as late, delivered or lost, whatever
+/// the peer reports and the path reorders. A timeout, and undoing one or a recovery, goes through all segments in flight. An
+/// idle end takes less than a kilobyte, and 0.4 more with BBR; beyond that it keeps a record for each segment in flight and a
+/// range for each hole.
 ///
 /// ```
 /// use dovetail_sched::Nanos;

@@ -11,6 +11,9 @@
 //! order (as with three duplicate acknowledgements); otherwise it is a quarter of the least round trip. It grows by as much
 //! for each round trip in which the peer reports duplicate segments (section 6.2, step 4).
 
+#[cfg(test)]
+mod tests;
+
 use dovetail_sched::Nanos;
 
 use crate::{
@@ -112,38 +115,16 @@ impl Rack {
     /// Marks lost segments; returns the time until more may be lost.
     pub(crate) fn mark(&self, board: &mut Board, rtt: &Rtt, in_recovery: bool, now: Nanos) -> Option<Nanos> {
         let window = self.window(board, rtt, in_recovery);
-        let mut longest = None;
         let due = |at: Nanos| at + self.rtt + window;
-        // Segments sent once, ordered by place.
-        let mut from = None;
-        while let Some(number) = board.next_fresh(from) {
-            let Some(sent) = board.by_number(number).filter(|sent| (sent.at, sent.end()) < self.newest) else { break };
-            if due(sent.at) <= now {
-                board.lose(number);
-            } else {
-                longest = longest.max(Some(due(sent.at) - now));
-            }
-            from = Some(number + 1);
+        board.pass(self.newest);
+        while let Some([(number, _), _]) = board.late().filter(|&[(_, at), _]| due(at) <= now) {
+            board.lose(number);
         }
-        // Retransmissions, in the order they were sent.
-        let mut kept = 0;
-        while let Some((number, at)) = board.again(kept) {
-            let sent = board.by_number(number).filter(|sent| sent.in_flight_again && sent.at == at);
-            let Some(&sent) = sent else {
-                board.forget_again(kept);
-                continue;
-            };
-            if (sent.at, sent.end()) >= self.newest {
-                break;
-            }
-            if due(sent.at) <= now {
-                board.forget_again(kept);
-                board.lose(number);
-            } else {
-                longest = longest.max(Some(due(sent.at) - now));
-                kept += 1;
-            }
+        while let Some([(number, _), _]) = board.late_again().filter(|&[(_, at), _]| due(at) <= now) {
+            board.forget_late_again();
+            board.lose(number);
         }
-        longest
+        let longest = board.late().into_iter().chain(board.late_again()).map(|[_, (_, at)]| at).max();
+        longest.map(|at| due(at) - now)
     }
 }

@@ -1,25 +1,13 @@
-//! The scoreboard: segments that were sent and not yet acknowledged (RFC 6675, section 3).
-//!
-//! Segments are ordered by place; each records when it was last sent and what is known of it. A segment is *sacked* once the
-//! peer reports that it has it, *lost* once it is considered lost, and *in flight again* from its retransmission until it is
-//! sacked or considered lost once more. The number of segments in the network is
-//!
-//! ```text
-//! in flight = all - sacked - lost + in flight again
-//! ```
-//!
-//! since a segment that is lost and in flight again is in the network once. Without selective acknowledgements, each
-//! duplicate acknowledgement means that one segment has left the network, but not which: they are counted as sacked.
-//!
-//! An acknowledgement carries up to four blocks, mostly those of the previous one and a little more. Parts that were
-//! processed before are skipped, so a block costs only what is new in it. The search for lost segments starts at a number
-//! below which there are none; such bounds survive acknowledgements because numbers (`first + index`) never change.
+//! The segments of the scoreboard, and what happens to them.
 
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeSet, VecDeque},
+};
 
 use dovetail_sched::Nanos;
 
-use crate::delivery::Snapshot;
+use crate::{delivery::Snapshot, ranges::Ranges};
 
 /// A segment that was sent.
 #[derive(Debug, Clone, Copy)]
@@ -56,24 +44,41 @@ pub(crate) struct Board {
     in_flight_again: u32,
     // Sacked by duplicate acknowledgements, which do not say which.
     duplicates: u32,
-    // No segment below these numbers is lost and not in flight again, or in the network for the first time, respectively.
-    lost_from: u64,
-    fresh_from: u64,
+    // Segments below this number are known to be late or not (`late`).
+    pub(super) passed: u64,
     /// How often a segment was considered lost.
     pub(crate) losses: u64,
     /// One past the highest place that was sacked.
     pub(crate) furthest_sacked: u64,
     // Mostly `None`.
-    trouble: Option<Box<Trouble>>,
+    pub(super) trouble: Option<Box<Trouble>>,
+    #[cfg(test)]
+    pub(crate) looks: core::cell::Cell<u32>,
 }
 
 /// What is needed once segments do not arrive in order.
 #[derive(Debug, Clone, Default)]
-struct Trouble {
-    // Retransmissions in the order they were sent: number and time.
-    again: VecDeque<(u64, Nanos)>,
+pub(super) struct Trouble {
+    // Numbers of segments that are lost and not in flight again.
+    waiting: BTreeSet<u64>,
+    // Numbers of segments that are sacked.
+    runs: Ranges,
+    pub(super) late: Late,
     // Blocks of the previous acknowledgement.
     read: [(u64, u64); 4],
+}
+
+/// A retransmission: number and time.
+pub(super) type Again = (u64, Nanos);
+
+/// Segments that are late (`late`).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Late {
+    // Numbers of late segments that were sent once.
+    pub(super) once: BTreeSet<u64>,
+    // Retransmissions in the order they were sent: late ones, and others. Some are out of date.
+    pub(super) again: VecDeque<Again>,
+    pub(super) not_yet: VecDeque<Again>,
 }
 
 impl Board {
@@ -123,6 +128,8 @@ impl Board {
     }
 
     pub(crate) fn by_number(&self, number: u64) -> Option<&Sent> {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         self.sent.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
@@ -153,8 +160,10 @@ impl Board {
             // An idle connection keeps no memory for what it once had in flight.
             (self.sent, self.trouble) = (VecDeque::new(), None);
         }
-        self.lost_from = self.lost_from.max(self.first);
-        self.fresh_from = self.fresh_from.max(self.first);
+        self.passed = self.passed.max(self.first);
+        if let Some(trouble) = &mut self.trouble {
+            trouble.forget_before(self.first);
+        }
     }
 
     /// Marks segments that the peer reports in blocks; `each` sees every segment that is newly sacked.
@@ -166,8 +175,15 @@ impl Board {
             let from = self.sent.partition_point(|sent| sent.end() <= new.0);
             let mut at = from;
             while let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.start < new.1) {
+                #[cfg(test)]
+                self.looks.set(self.looks.get() + 1);
+                let number = self.first + at as u64;
                 at += 1;
-                if sent.sacked || sent.start < start || sent.end() > end {
+                if sent.sacked {
+                    at = trouble.runs.around(number).map_or(at, |(_, end)| (end - self.first) as usize);
+                    continue;
+                }
+                if sent.start < start || sent.end() > end {
                     continue;
                 }
                 each(sent);
@@ -177,6 +193,8 @@ impl Board {
                 self.in_flight_again -= u32::from(sent.in_flight_again);
                 (sent.lost, sent.in_flight_again) = (false, false);
                 self.furthest_sacked = self.furthest_sacked.max(sent.end());
+                trouble.runs.insert(number, number + 1);
+                trouble.resolves(number);
             }
         }
         trouble.read = [(0, 0); 4];
@@ -205,8 +223,10 @@ impl Board {
         (sent.lost, sent.in_flight_again) = (true, false);
         self.lost += u32::from(!was_lost);
         self.in_flight_again -= u32::from(was_again);
-        self.lost_from = self.lost_from.min(number);
         self.losses += u64::from(!was_lost || was_again);
+        let trouble = self.trouble.get_or_insert_default();
+        trouble.late.resolves(number);
+        trouble.waiting.insert(number);
     }
 
     /// Clears all loss marks.
@@ -215,7 +235,10 @@ impl Board {
             sent.lost = false;
         }
         self.lost = 0;
-        self.fresh_from = self.first;
+        if let Some(trouble) = &mut self.trouble {
+            trouble.waiting.clear();
+        }
+        self.passed = self.first;
     }
 
     /// The peer discarded data that it had reported (reneging).
@@ -225,23 +248,14 @@ impl Board {
         }
         (self.sacked, self.duplicates, self.furthest_sacked) = (0, 0, 0);
         if let Some(trouble) = &mut self.trouble {
-            trouble.read = [(0, 0); 4];
+            (trouble.read, trouble.runs) = ([(0, 0); 4], Ranges::default());
         }
-        self.fresh_from = self.first;
+        self.passed = self.first;
     }
 
     /// Number of the first segment that is lost and not in flight again.
-    pub(crate) fn next_lost(&mut self) -> Option<u64> {
-        if self.lost == 0 {
-            return None;
-        }
-        let numbers = self.lost_from..self.numbers().end;
-        let found = numbers.into_iter().find(|&number| {
-            let sent = self.by_number(number);
-            sent.is_some_and(|sent| sent.lost && !sent.in_flight_again)
-        });
-        self.lost_from = found.unwrap_or(self.numbers().end);
-        found
+    pub(crate) fn next_lost(&self) -> Option<u64> {
+        self.trouble.as_ref()?.waiting.first().copied()
     }
 
     /// Records a retransmission.
@@ -250,39 +264,38 @@ impl Board {
         let was_again = sent.in_flight_again;
         (sent.in_flight_again, sent.again, sent.at, sent.snapshot) = (true, true, now, snapshot);
         self.in_flight_again += u32::from(!was_again);
-        // Drop outdated entries: without blocks, nothing else removes them.
-        while let Some((number, at)) = self.again(0) {
-            if self.by_number(number).is_some_and(|sent| sent.in_flight_again && sent.at == at) {
-                break;
-            }
-            self.forget_again(0);
-        }
-        self.trouble.get_or_insert_default().again.push_back((number, now));
+        self.trouble.get_or_insert_default().resolves(number);
+        self.sent_again(number, now);
+    }
+}
+
+impl Trouble {
+    /// A segment is neither late nor waiting any more.
+    fn resolves(&mut self, number: u64) {
+        self.waiting.remove(&number);
+        self.late.resolves(number);
     }
 
-    /// Retransmissions in the order they were sent: number and time.
-    pub(crate) fn again(&self, at: usize) -> Option<(u64, Nanos)> {
-        self.trouble.as_ref()?.again.get(at).copied()
+    /// Everything before this number is acknowledged.
+    fn forget_before(&mut self, first: u64) {
+        while self.waiting.first().is_some_and(|&number| number < first) {
+            self.waiting.pop_first();
+        }
+        self.late.forget_before(first);
+        self.runs.forget_before(first);
+    }
+}
+
+impl Late {
+    /// A segment is late no more.
+    fn resolves(&mut self, number: u64) {
+        self.once.remove(&number);
     }
 
-    /// Forgets a retransmission.
-    pub(crate) fn forget_again(&mut self, at: usize) {
-        if let Some(trouble) = &mut self.trouble {
-            trouble.again.remove(at);
+    fn forget_before(&mut self, first: u64) {
+        while self.once.first().is_some_and(|&number| number < first) {
+            self.once.pop_first();
         }
-    }
-
-    /// Number of the first segment from `from` on that was sent once and is neither sacked nor lost.
-    pub(crate) fn next_fresh(&mut self, from: Option<u64>) -> Option<u64> {
-        let begin = from.unwrap_or(self.fresh_from).max(self.first);
-        let numbers = begin..self.numbers().end;
-        let found = numbers
-            .into_iter()
-            .find(|&number| self.by_number(number).is_some_and(|sent| !sent.sacked && !sent.lost && !sent.again));
-        if from.is_none() {
-            self.fresh_from = found.unwrap_or(self.numbers().end);
-        }
-        found
     }
 }
 
@@ -314,7 +327,7 @@ mod tests {
         board.sack(&[(1, 100)], |_| {});
         board.lose(0);
         board.resend(0, now, snapshot);
-        assert!(board.sent.capacity() >= 100 && board.again(0).is_some());
+        assert!(board.sent.capacity() >= 100 && board.trouble.is_some());
         board.acknowledge(100, |_| {});
         assert!(board.sent.capacity() == 0 && board.trouble.is_none());
     }
