@@ -310,9 +310,16 @@ impl Sender {
     }
 
     /// Whether more than `retries` timeouts passed without progress, or as many window probes without an answer. A peer that
-    /// answers may keep its window closed for ever (RFC 9293, section 3.8.6.1; `tcp_probe_timer`).
+    /// answers may keep its window closed for ever (RFC 9293, section 3.8.6.1; `tcp_probe_timer`), also in front of what is in
+    /// flight: retransmissions are probes then (section 3.8.6; `tcp_retransmit_timer`).
     pub(crate) const fn gives_up(&self, retries: u32) -> bool {
-        self.timeouts > retries || self.unanswered_probes > retries
+        let has_progress = self.timeouts <= retries || self.is_shut();
+        !has_progress || self.unanswered_probes > retries
+    }
+
+    /// Whether the peer's window is closed.
+    pub(super) const fn is_shut(&self) -> bool {
+        self.edge <= self.una
     }
 
     pub(crate) const fn timers(&self) -> Timers {

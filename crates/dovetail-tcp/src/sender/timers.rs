@@ -151,6 +151,9 @@ impl Sender {
         self.probe = None;
         self.says_reduced = true;
         self.timeouts += 1;
+        if self.is_shut() {
+            self.unanswered_probes = self.unanswered_probes.saturating_add(1);
+        }
         self.rtt.back_off();
         self.arm(Timer::Timeout, now + self.rtt.timeout(), now);
     }

@@ -62,3 +62,26 @@ fn an_answer_begins_the_count_afresh() {
     assert_eq!(probed(&mut end, 160, |probe| probe % 15 == 0).len(), 160);
     assert_eq!(end.broken(), None);
 }
+
+/// A peer that takes its window back while data is in flight: retransmissions are its probes, and only silence ends the
+/// connection (RFC 9293, section 3.8.6; `tcp_retransmit_timer`).
+#[test]
+fn a_window_that_shrinks_is_probed_with_what_is_in_flight() {
+    let in_flight = || {
+        let mut end = opened(&config());
+        assert_eq!(end.write(1000), 1000);
+        assert_eq!(shown(&end.poll_transmit(ms("200")).unwrap()), "0:1000");
+        end.receive(&arriving(&["ack", "0", "win", "0"]), ms("200"));
+        end
+    };
+    let mut end = in_flight();
+    let sent = probed(&mut end, 1000, |_| true);
+    assert_eq!((sent.len(), end.broken()), (1000, None));
+    assert!(sent.iter().all(|(_, again)| shown(again) == "0:1000"));
+    let mut end = in_flight();
+    let sent = probed(&mut end, 1000, |_| false);
+    assert_eq!(
+        (sent.last().map(|(_, last)| last.flags.has(Flags::RST)), end.broken()),
+        (Some(true), Some(Broken::TimedOut))
+    );
+}
