@@ -141,7 +141,8 @@ impl Rate {
     /// # Errors
     /// [`UnitError::Range`] otherwise.
     pub fn from_bps(bits_per_second: f64) -> Result<Self, UnitError> {
-        if bits_per_second > 0.0 && bits_per_second <= 1e15 { Ok(Self(bits_per_second)) } else { Err(UnitError::Range) }
+        let wrong = UnitError::Range("over 0 and at most 1000Tbps");
+        if bits_per_second > 0.0 && bits_per_second <= 1e15 { Ok(Self(bits_per_second)) } else { Err(wrong) }
     }
 
     /// In bits per second.
@@ -162,23 +163,32 @@ impl Rate {
 pub enum UnitError {
     /// It does not start with a number.
     Number,
-    /// The unit is not one of this quantity's units.
+    /// There is no unit behind the number; the quantity's units.
+    NoUnit(&'static str),
+    /// The unit is not one of the quantity's units.
     Unit(&'static str),
-    /// Negative, zero if not allowed, or too large.
-    Range,
+    /// Negative, zero if not allowed, or too large; the quantity's range.
+    Range(&'static str),
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number => f.write_str("not a number with a unit"),
+            Self::NoUnit(units) => write!(f, "there is no unit behind the number: use one of {units}"),
             Self::Unit(units) => write!(f, "unknown unit: use one of {units}"),
-            Self::Range => f.write_str("out of range"),
+            Self::Range(range) => write!(f, "out of range: {range}"),
         }
     }
 }
 
 impl core::error::Error for UnitError {}
+
+impl UnitError {
+    fn of(unit: &str, units: &'static str) -> Self {
+        if unit.is_empty() { Self::NoUnit(units) } else { Self::Unit(units) }
+    }
+}
 
 /// Parses a time: `100us`, `1.5ms`, `2s`, `300ns`, or `0`.
 ///
@@ -201,10 +211,10 @@ pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
         "s" => 1e9,
         "min" => 60e9,
         "" if number == 0.0 => 1.0,
-        _ => return Err(UnitError::Unit("ns us ms s min")),
+        unit => return Err(UnitError::of(unit, "ns us ms s min")),
     };
     let nanos = number * scale;
-    if (0.0..9.2e18).contains(&nanos) { Ok(nanos) } else { Err(UnitError::Range) }
+    if (0.0..9.2e18).contains(&nanos) { Ok(nanos) } else { Err(UnitError::Range("from 0 to 9200000000s")) }
 }
 
 /// Parses a size: `1500`, `1500B`, `20kB`, `64KiB`, `1MB`, `1MiB`, `1GB`.
@@ -229,7 +239,7 @@ pub(crate) fn parse_fractional_bytes(text: &str) -> Result<f64, UnitError> {
         _ => return Err(UnitError::Unit("B kB KiB MB MiB GB GiB")),
     };
     let bytes = number * scale;
-    if (0.0..9e15).contains(&bytes) { Ok(bytes) } else { Err(UnitError::Range) }
+    if (0.0..9e15).contains(&bytes) { Ok(bytes) } else { Err(UnitError::Range("from 0 to 9000000GB")) }
 }
 
 /// Writes a number in the largest of these units, each a thousand of the next, that gives a whole number.
@@ -264,7 +274,9 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
         Some("M") => 1e6,
         Some("G") => 1e9,
         Some("T") => 1e12,
-        _ => return Err(UnitError::Unit("bps kbps Mbps Gbps Tbps, or bit/s likewise")),
+        // Zero is out of range in any unit.
+        _ if unit.is_empty() && number == 0.0 => 1.0,
+        _ => return Err(UnitError::of(unit, "bps kbps Mbps Gbps Tbps, or bit/s likewise")),
     };
     Rate::from_bps(number * scale)
 }
@@ -309,11 +321,12 @@ mod tests {
             assert_eq!(parse_time(&Nanos(nanos).to_string()), Ok(Nanos(nanos)));
         }
         assert_eq!(parse_nanos("0.8ns"), Ok(0.8));
-        assert_eq!(parse_nanos("-0.8ns"), Err(UnitError::Range));
-        assert_eq!(parse_time("5"), Err(UnitError::Unit("ns us ms s min")));
-        assert_eq!(parse_time("-5us"), Err(UnitError::Range));
+        assert_eq!(parse_nanos("-0.8ns"), Err(UnitError::Range("from 0 to 9200000000s")));
+        assert_eq!(parse_time("5"), Err(UnitError::NoUnit("ns us ms s min")));
+        assert_eq!(parse_time("5 days"), Err(UnitError::Unit("ns us ms s min")));
+        assert_eq!(parse_time("-5us"), Err(UnitError::Range("from 0 to 9200000000s")));
         assert_eq!(parse_time("us"), Err(UnitError::Number));
-        assert_eq!(parse_time("1e30s"), Err(UnitError::Range));
+        assert_eq!(parse_time("1e30s"), Err(UnitError::Range("from 0 to 9200000000s")));
     }
 
     #[test]
@@ -326,8 +339,10 @@ mod tests {
         assert_eq!(parse_rate("400Mbps").map(Rate::bps), Ok(4e8));
         assert_eq!(parse_rate("400 Mbit/s").map(Rate::bps), Ok(4e8));
         assert_eq!(parse_rate("1e9bps").map(Rate::bps), Ok(1e9));
-        assert_eq!(parse_rate("0Mbps"), Err(UnitError::Range));
-        assert_eq!(parse_rate("-1Mbps"), Err(UnitError::Range));
+        for text in ["0", "0Mbps", "-1Mbps", "1e30Gbps"] {
+            assert_eq!(parse_rate(text), Err(UnitError::Range("over 0 and at most 1000Tbps")), "{text}");
+        }
+        assert_eq!(parse_bytes("-1"), Err(UnitError::Range("from 0 to 9000000GB")));
         assert!(parse_rate("nan").is_err());
         assert_eq!(parse_rate("400Mbps").map(|rate| rate.nanos_for(1000.0)), Ok(20_000.0));
     }

@@ -324,7 +324,12 @@ const MISTAKES: &[Mistake] = &[
     ("rate = \"1Mbps\"", "rate = \"0Mbps\"", 5, "\"0Mbps\": "),
     ("rate = \"1Mbps\"", "rate = 5", 5, "5 is not a rate such as \"400Mbps\""),
     ("rate = \"1Mbps\"", "", 3, "missing field `rate`"),
-    ("rate = \"1Mbps\"", "rate = \"1Mbps\"\ndelay = \"3\"", 6, "\"3\": unknown unit"),
+    (
+        "rate = \"1Mbps\"",
+        "rate = \"1Mbps\"\ndelay = \"3\"",
+        6,
+        "\"3\": there is no unit behind the number: use one of ns us ms s min",
+    ),
     ("[\"a\", \"b\"]", "[\"a\"]", 4, "two are needed, not 1"),
     ("[\"a\", \"b\"]", "[\"a\", \"b\", \"c\"]", 4, "two are needed, not 3"),
     ("[\"a\", \"b\"]", "[\"a\", 3]", 4, "a node's name such as \"r1\", or several such as"),

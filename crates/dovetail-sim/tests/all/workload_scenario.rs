@@ -422,9 +422,22 @@ fn what_is_wrong_is_named_with_its_line() {
     let text = |head: &str, rest: &str| format!("name = \"test\"\n{head}\n{PIPELINE}\n{rest}");
     let flow = |lines: &str| format!("[[flow]]\nname = \"f\"\n{lines}\n");
     let good = "size = 1\narrivals = \"backlogged\"";
+    let class_of = |line: &str| text(&format!("[[class]]\nname = \"other\"\n{line}"), &flow(good));
     let cases: Vec<(String, &str)> = vec![
         ("name = ".into(), "test.toml, line 1: "),
         ("name = \"x\"\ncolour = 3".into(), "line 2: unknown field `colour`, expected one of `name`"),
+        (
+            class_of("cost = { cpu = \"ten\" }"),
+            "\"ten\": not a time for each byte, each packet or both; a cost such as \"15ns*bytes + 84.5us\"",
+        ),
+        (
+            class_of("ports = [\"9-8\"]"),
+            "\"9-8\": neither a port nor a range that ascends; a port such as 443, or a range such as \"8000-8099\"",
+        ),
+        (
+            class_of("prefixes = [\"::/129\"]"),
+            "\"::/129\": the address is wrong, or the length behind it; an address prefix such as \"10.0.0.0/8\"",
+        ),
         (text("", &flow("size = 1\narrivals = \"now\"")), "line 16: \"now\" is neither \"backlogged\" nor"),
         (text("", &flow("size = 1\narrivals = { bursty = 3 }")), "unknown field `bursty`, expected"),
         (text("", &flow("size = 1\narrivals = { poisson = \"3 a day\" }")), "line 16: \"3 a day\": "),
@@ -448,7 +461,10 @@ fn what_is_wrong_is_named_with_its_line() {
         (text("", &flow(&format!("class = \"none\"\n{good}"))), "there is no class 'none', only plain"),
         (text("", &flow(&format!("weight = -1.0\n{good}"))), "weight is from 0.000001"),
         (text("", &flow(&format!("count = 2000000\n{good}"))), "over 1000000 flows: use [[transfers]]"),
-        (text("", &flow(&format!("start = \"5\"\n{good}"))), "\"5\": unknown unit"),
+        (
+            text("", &flow(&format!("start = \"5\"\n{good}"))),
+            "\"5\": there is no unit behind the number: use one of ns us ms s min",
+        ),
         (
             text(
                 "",

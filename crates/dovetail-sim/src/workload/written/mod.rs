@@ -101,14 +101,14 @@ impl Written for Bytes {
 impl Written for Cost {
     const WHAT: &'static str = "a cost such as \"15ns*bytes + 84.5us\"";
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: crate::workload::CostError| error.to_string())
+        text.parse().map_err(|_| "not a time for each byte, each packet or both".into())
     }
 }
 
 impl Written for Ports {
     const WHAT: &'static str = "a port such as 443, or a range such as \"8000-8099\"";
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: crate::workload::ClassError| error.to_string())
+        text.parse().map_err(|_| "neither a port nor a range that ascends".into())
     }
     fn from_number(number: u64) -> Option<Self> {
         let port = u16::try_from(number).ok()?;
@@ -119,7 +119,7 @@ impl Written for Ports {
 impl Written for Prefix {
     const WHAT: &'static str = "an address prefix such as \"10.0.0.0/8\"";
     fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: crate::workload::PrefixError| error.to_string())
+        text.parse().map_err(|_| "the address is wrong, or the length behind it".into())
     }
 }
 
