@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::located::Located;
+use super::{located::Located, wording::in_terms_of_toml};
 
 /// An error at a byte of a text, or about all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Fault {
                 let bare = clip(bare).escape_debug().to_string();
                 format!("{bare} is not a value: addresses, rates, times and words go in quotes, such as \"{bare}\"")
             }
-            None => message.replace('\n', "; "),
+            None => in_terms_of_toml(message).replace('\n', "; "),
         };
         Self { at, what }
     }

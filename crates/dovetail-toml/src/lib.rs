@@ -34,6 +34,7 @@ mod fault;
 mod located;
 mod section;
 mod token;
+mod wording;
 
 pub use config::{ConfigError, parse, read_text};
 pub use fault::{Fault, read};

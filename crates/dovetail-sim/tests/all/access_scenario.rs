@@ -351,7 +351,7 @@ const MISTAKES: &[Mistake] = &[
     (REQUESTS, "requests = { each = 1, size = 1, silent = [[\"1s\", \"1s\"]] }", 16, "a silence begins before it ends"),
     (REQUESTS, "requests = { each = 1, size = 1, silent = [[\"1s\"]] }", 20, "two are needed, not 1"),
     (REQUESTS, "requests = { each = 1, size = 1, silent = [[\"1s\", \"2s\", \"3s\"]] }", 20, "two are needed, not 3"),
-    (REQUESTS, "requests = { each = 1, size = 1, silent = \"1s\" }", 20, "expected a sequence"),
+    (REQUESTS, "requests = { each = 1, size = 1, silent = \"1s\" }", 20, "expected an array"),
     (
         REQUESTS,
         "requests = { each = 1, size = 1, colour = 3 }",
