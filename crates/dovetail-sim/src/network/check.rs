@@ -10,6 +10,7 @@ use super::{
     spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
     transport::{MAX_JITTER, Protocol, QUIC_MAX_MTU_BYTES, QUIC_MIN_MTU_BYTES, Transport},
 };
+use crate::workload::clip;
 
 /// The far queue keeps 256 probes: 2.56 seconds of them.
 const MIN_PROBE: Nanos = Nanos::from_millis(10);
@@ -35,6 +36,35 @@ pub(super) const MAX_OPEN: usize = 1 << 16;
 pub(super) const MAX_OPEN_QUIC: usize = 1 << 14;
 /// The largest transfer.
 const MAX_TRANSFER_BYTES: f64 = 1e12;
+
+/// What a contradiction is about, for the place that a message names.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Whole,
+    /// The table `[network]`.
+    Hosts,
+    Access,
+    Traffic(usize),
+}
+
+/// Why a network cannot be run, and where it says so.
+#[derive(Debug)]
+pub(super) struct Contradiction {
+    pub(super) part: Part,
+    pub(super) why: NetworkError,
+}
+
+impl From<Contradiction> for NetworkError {
+    fn from(wrong: Contradiction) -> Self {
+        wrong.why
+    }
+}
+
+impl Part {
+    fn wrong(self, what: impl Into<String>) -> Result<(), Contradiction> {
+        Err(Contradiction { part: self, why: NetworkError::Network(what.into()) })
+    }
+}
 
 impl Traffic {
     /// Whether its parts fit together, in a network of `nodes` nodes.
@@ -109,11 +139,11 @@ impl Requests {
 
 impl Network {
     /// Whether requests go through a gateway, and no gateway is without requests.
-    fn check_access(&self) -> Result<(), NetworkError> {
-        let wrong = |what: &str| Err(NetworkError::Network(what.into()));
+    fn check_access(&self) -> Result<(), Contradiction> {
+        let wrong = |what: &str| Part::Access.wrong(what);
         let asked = self.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Requests(_)));
         let Some(access) = &self.access else {
-            return if asked { wrong("requests need a gateway: add [access]") } else { Ok(()) };
+            return if asked { Part::Whole.wrong("requests need a gateway: add [access]") } else { Ok(()) };
         };
         if !asked {
             return wrong("there is a gateway, but no traffic has requests");
@@ -154,32 +184,41 @@ impl Network {
         }
         let is_class =
             |at: usize| self.traffic.get(at).is_some_and(|traffic| asks(&traffic) && self.class_of(at) == at);
-        if !(0..self.traffic.len()).all(|at| self.class_of(at) == at || is_class(self.class_of(at))) {
-            return wrong("a class of users is another traffic with requests, which names no class itself");
+        if let Some(at) = (0..self.traffic.len()).find(|&at| self.class_of(at) != at && !is_class(self.class_of(at))) {
+            return self
+                .wrong_traffic(at, "a class of users is another traffic with requests, which names no class itself");
         }
         let mut users = HashSet::new();
-        for traffic in self.traffic.iter().filter(asks) {
-            if traffic.from.contains(&access.gateway) || !traffic.to.iter().all(|user| users.insert(user)) {
-                return wrong("every user is of one class, and no server is the gateway");
+        for (at, traffic) in self.traffic.iter().enumerate().filter(|(_, traffic)| asks(traffic)) {
+            if traffic.from.contains(&access.gateway) {
+                return self.wrong_traffic(at, "the gateway is no server");
+            }
+            if let Some(user) = traffic.to.iter().find(|user| !users.insert(**user)) {
+                let user = self.nodes.get(*user).map_or("?", |node| &node.name);
+                return self.wrong_traffic(at, &format!("'{}' is named twice: every user is of one class", clip(user)));
             }
         }
         Ok(())
     }
 
+    fn wrong_traffic(&self, at: usize, what: &str) -> Result<(), Contradiction> {
+        Part::Traffic(at).wrong(format!("traffic '{}': {what}", clip(&self.traffic[at].name)))
+    }
+
     /// Whether hosts that run QUIC are used only for what QUIC supports.
-    fn check_quic(&self) -> Result<(), NetworkError> {
-        let wrong = |what: String| Err(NetworkError::Network(what));
+    fn check_quic(&self) -> Result<(), Contradiction> {
+        let wrong = |what: String| Part::Hosts.wrong(what);
         if self.transport.protocol != Protocol::Quic {
             return Ok(());
         }
         if !cfg!(feature = "quic") {
-            return Err(NetworkError::LeftOutQuic);
+            return Err(Contradiction { part: Part::Hosts, why: NetworkError::LeftOutQuic });
         }
         if self.access.is_some() {
             return wrong("a gateway relays TCP: hosts with transport = \"quic\" cannot be behind one".into());
         }
-        if let Some(typed) = self.traffic.iter().find(|traffic| matches!(traffic.kind, Kind::Interactive(_))) {
-            return wrong(format!("traffic '{}': interactive sessions are over TCP, not over QUIC", typed.name));
+        if let Some(typed) = self.traffic.iter().position(|traffic| matches!(traffic.kind, Kind::Interactive(_))) {
+            return self.wrong_traffic(typed, "interactive sessions are over TCP, not over QUIC");
         }
         if self.transport.tcp.congestion != Congestion::Reno {
             return wrong(
@@ -196,11 +235,14 @@ impl Network {
     }
 
     /// Whether all parts fit together.
-    pub(super) fn check(&self) -> Result<(), NetworkError> {
-        let wrong = |what: String| Err(NetworkError::Network(what));
+    pub(super) fn check(&self) -> Result<(), Contradiction> {
+        let wrong = |what: String| Part::Whole.wrong(what);
+        let wrong_hosts = |what: String| Part::Hosts.wrong(what);
         let (nodes, links) = (self.nodes.len(), self.links.len());
         if nodes > MAX_NODES || links > MAX_LINKS {
-            return wrong(format!("there are {nodes} nodes and {links} links: at most {MAX_NODES} and {MAX_LINKS}"));
+            return wrong(format!(
+                "there are {nodes} nodes and {links} directions of links: at most {MAX_NODES} and {MAX_LINKS}"
+            ));
         }
         if self.links.iter().any(|link| link.from >= nodes || link.to >= nodes || link.from == link.to) {
             return wrong("a link is between two different nodes".into());
@@ -216,25 +258,26 @@ impl Network {
         }
         self.check_access()?;
         if self.transfers() == 0 && self.stop_at.is_none() {
-            return wrong("nothing here ends on its own: set a time to stop".into());
+            return wrong_hosts("nothing here ends on its own: set a time to stop".into());
         }
-        if self.stop_at.is_some_and(|stop| stop > LATEST) {
-            return wrong(format!("it stops after {LATEST} at the latest"));
+        if let Some(stop) = self.stop_at.filter(|&stop| stop > LATEST) {
+            return wrong_hosts(format!("stop is at most {LATEST}, not {stop}"));
         }
         self.check_quic()?;
         let Transport { mtu_bytes, tcp, jitter, .. } = self.transport;
         let window_bytes = tcp.receive_bytes;
         if !(576..=65_535).contains(&mtu_bytes) {
-            return wrong(format!("the largest packet is from 576 to 65535 bytes, not {mtu_bytes}"));
+            return wrong_hosts(format!("mtu: the largest packet is from 576 to 65535 bytes, not {mtu_bytes}"));
         }
         if !(mtu_bytes..=1 << 24).contains(&window_bytes) {
-            return wrong(format!("the window is from the largest packet to 16 MiB, not {window_bytes} bytes"));
+            return wrong_hosts(format!("the window is from the largest packet to 16 MiB, not {window_bytes} bytes"));
         }
         if jitter > MAX_JITTER {
-            return wrong(format!("jitter is at most {MAX_JITTER}, not {jitter}"));
+            return wrong_hosts(format!("jitter is at most {MAX_JITTER}, not {jitter}"));
         }
-        self.traffic.iter().try_for_each(|traffic| {
-            traffic.check(nodes).or_else(|what| wrong(format!("traffic '{}': {what}", traffic.name)))
-        })
+        self.traffic
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, traffic)| traffic.check(nodes).or_else(|what| self.wrong_traffic(at, &what)))
     }
 }

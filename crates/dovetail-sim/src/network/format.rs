@@ -16,7 +16,7 @@ pub(super) struct Document {
     pub(super) source: String,
     #[serde(default)]
     pub(super) seed: u64,
-    pub(super) network: NetworkForm,
+    pub(super) network: Spanned<NetworkForm>,
     pub(super) access: Option<Spanned<AccessForm>>,
     #[serde(default)]
     pub(super) node: Vec<Spanned<NodeForm>>,

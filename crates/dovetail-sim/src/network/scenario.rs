@@ -10,8 +10,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
-    check::{MAX_LINKS, MAX_NODES},
-    error::NetworkError,
+    check::{Contradiction, MAX_LINKS, MAX_NODES, Part},
     format::{
         AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, ServersForm,
         TrafficForm, TransfersForm, UdpForm, UsersForm,
@@ -104,6 +103,10 @@ impl Network {
             Ok::<_, WorkloadError>(traffic)
         });
         let mut traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let mut named = HashSet::new();
+        if let Some(twice) = document.traffic.iter().find(|form| !named.insert(form.get_ref().name.as_str())) {
+            return Err(wrong(twice, "another has the same name".into()));
+        }
         for (at, form) in document.traffic.iter().enumerate() {
             let own = form.get_ref();
             let Some(class) = own.requests.as_ref().and_then(|requests| requests.class.as_deref()) else { continue };
@@ -121,7 +124,7 @@ impl Network {
             access.map_err(|what| WorkloadError::at(text, file, form.span().start, format!("access: {what}")))
         });
         let access = access.transpose()?;
-        let form = document.network;
+        let (hosts, form) = (document.network.span().start, document.network.into_inner());
         let network = Self {
             name: document.name.into_inner(),
             description: document.description,
@@ -131,11 +134,19 @@ impl Network {
             nodes: nodes.nodes,
             links,
             watched,
-            transport: transport(&form).map_err(&whole)?,
+            transport: transport(&form).map_err(|what| WorkloadError::at(text, file, hosts, what))?,
             traffic,
             access,
         };
-        network.check().map_err(|error: NetworkError| whole(error.to_string()))?;
+        network.check().map_err(|Contradiction { part, why }| {
+            let at = match part {
+                Part::Whole => None,
+                Part::Hosts => Some(hosts),
+                Part::Access => document.access.as_ref().map(|form| form.span().start),
+                Part::Traffic(number) => document.traffic.get(number).map(|form| form.span().start),
+            };
+            at.map_or_else(|| whole(why.to_string()), |at| WorkloadError::at(text, file, at, why.to_string()))
+        })?;
         Ok(network)
     }
 }
@@ -333,6 +344,9 @@ impl Nodes {
             _ => return Err("it has one of transfers, long_lived, udp, interactive and requests".into()),
         };
         check_printable(&form.name).map_err(|what| format!("name: {what}"))?;
+        if form.name.is_empty() {
+            return Err("a name is not empty".into());
+        }
         let weight = form.weight.unwrap_or(1.0);
         Ok(Traffic {
             name: form.name.clone(),

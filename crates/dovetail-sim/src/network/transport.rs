@@ -3,7 +3,7 @@
 //! `linux` is today's Linux, `2005` what hosts ran when many papers on queueing were written, `quic` another protocol. Knobs
 //! follow a colon, as with policies: `linux:congestion=reno,initial_window=4`.
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 use dovetail_sched::{Nanos, units::parse_time};
 use dovetail_tcp::{Config, Congestion};
@@ -215,6 +215,7 @@ impl FromStr for Named {
             "quic" => Self::quic(),
             other => return Err(format!("a transport is linux, 2005 or quic, not '{}'", clip(other))),
         };
+        let mut given = HashSet::new();
         for knob in knobs.split(',').filter(|knob| !knob.is_empty()) {
             let (name, value) = knob.split_once('=').unwrap_or((knob, ""));
             let knobs = named.knobs();
@@ -222,6 +223,9 @@ impl FromStr for Named {
                 let names: Vec<_> = knobs.iter().map(|known| known.name).collect();
                 return Err(format!("'{}' is no knob of {preset}: it has {}", clip(name), names.join(", ")));
             };
+            if !given.insert(name) {
+                return Err(format!("'{name}' is given twice"));
+            }
             (known.set)(&mut named.tcp, value)
                 .ok_or_else(|| format!("{name} is {}, not '{}'", known.values, clip(value)))?;
         }
@@ -290,6 +294,7 @@ mod tests {
         assert!(error("linux:windw=3").contains("no knob of linux: it has congestion, initial_window"));
         assert_eq!(error("linux:initial_window=0"), "initial_window is segments from 1 to 1000, not '0'");
         assert_eq!(error("linux:ecn"), "ecn is on or off, not ''");
+        assert_eq!(error("linux:ecn=on,ecn=off"), "'ecn' is given twice");
         assert_eq!(error("linux:congestion=vegas"), "congestion is reno, cubic or bbr, not 'vegas'");
     }
 }

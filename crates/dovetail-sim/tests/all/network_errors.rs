@@ -48,13 +48,13 @@ fn a_network_that_contradicts_itself() {
     };
     let nodes = |count: usize| (0..count).map(|node| Node { name: format!("n{node}") }).collect();
     refused(vec![
-        ("there are 1025 nodes and 6 links: at most 1024 and 4096", changed(&|n| n.nodes = nodes(1025))),
-        ("4097 links", changed(&|n| n.links = vec![n.links[0].clone(); 4097])),
+        ("there are 1025 nodes and 6 directions of links: at most 1024 and 4096", changed(&|n| n.nodes = nodes(1025))),
+        ("4097 directions of links", changed(&|n| n.links = vec![n.links[0].clone(); 4097])),
         ("a link is between two different nodes", changed(&|n| n.links[1].to = n.links[1].from)),
         ("a link is between two different nodes", changed(&|n| n.links[1].to = 4)),
         ("no link is watched", changed(&|n| n.watched = 6)),
         ("there is no traffic", changed(&|n| n.traffic.clear())),
-        ("it stops after", changed(&|n| n.stop_at = Some(Nanos::from_secs(10_000_001)))),
+        ("stop is at most 10000000s, not 10000001s", changed(&|n| n.stop_at = Some(Nanos::from_secs(10_000_001)))),
         ("from 576 to 65535 bytes, not 575", changed(&|n| n.transport.mtu_bytes = 575)),
         ("from 576 to 65535 bytes, not 65536", changed(&|n| n.transport.mtu_bytes = 65_536)),
         ("from the largest packet to 16 MiB, not 1039 bytes", changed(&|n| n.transport.tcp.receive_bytes = 1039)),

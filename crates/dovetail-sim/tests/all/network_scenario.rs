@@ -287,12 +287,19 @@ const MISTAKES: &[Mistake] = &[
         3,
         "unknown variant `vegas`, expected one of `reno`, `cubic`, `bbr`",
     ),
-    ("[network]", "[network]\nmtu = 100", 0, "the largest packet is from 576 to 65535 bytes, not 100"),
-    ("[network]", "[network]\nmtu = \"5GB\"", 0, "the largest packet is from 576 to 65535 bytes"),
-    ("[network]", "[network]\nwindow = 1499", 0, "the window is from the largest packet to 16 MiB, not 1499 bytes"),
-    ("[network]", "[network]\nwindow = \"17MiB\"", 0, "the window is from the largest packet to 16 MiB"),
-    ("[network]", "[network]\nstop = \"200000min\"", 0, "it stops after 10000000s at the latest"),
+    ("[network]", "[network]\nmtu = 100", 2, "mtu: the largest packet is from 576 to 65535 bytes, not 100"),
+    ("[network]", "[network]\nmtu = \"5GB\"", 2, "the largest packet is from 576 to 65535 bytes"),
+    ("[network]", "[network]\nwindow = 1499", 2, "the window is from the largest packet to 16 MiB, not 1499 bytes"),
+    ("[network]", "[network]\nwindow = \"17MiB\"", 2, "the window is from the largest packet to 16 MiB"),
+    ("[network]", "[network]\nstop = \"200000min\"", 2, "stop is at most 10000000s, not 12000000s"),
     ("name = \"least\"", "name = \"\\u001b[31m\"", 1, "name: there is a control character, \\u{1b}: leave it out"),
+    ("name = \"t\"", "name = \"\"", 7, "traffic '': a name is not empty"),
+    (
+        "[[traffic]]",
+        "[[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"b\"\nlong_lived = 1\n[[traffic]]",
+        12,
+        "traffic 't': another has the same name",
+    ),
     ("name = \"t\"", "name = \"t\\u0000\"", 7, "traffic 't\\u{0}': name: there is a control character, \\u{0}"),
     ("[network]", "[network]\nstop = 5", 3, "5 is not a time such as"),
     ("watched = true", "watched = false", 0, "one link is to have watched = true"),
@@ -367,7 +374,7 @@ const MISTAKES: &[Mistake] = &[
         7,
         "traffic 't': it has one of transfers, long_lived, udp, interactive and requests",
     ),
-    ("transfers = { count = 1, size = 1 }", "long_lived = 1", 0, "nothing here ends on its own: set a time to stop"),
+    ("transfers = { count = 1, size = 1 }", "long_lived = 1", 2, "nothing here ends on its own: set a time to stop"),
     ("transfers = { count = 1, size = 1 }", "long_lived = 0", 7, "traffic 't': count is at least 1"),
     (
         "transfers = { count = 1, size = 1 }",
@@ -440,7 +447,7 @@ fn a_network_has_its_limits() {
     };
     assert_eq!(parse(&line(1022)).unwrap().nodes.len(), 1024);
     let error = parse(&line(1023)).unwrap_err();
-    assert!(error.contains("there are 1025 nodes and 2048 links: at most 1024 and 4096"), "{error}");
+    assert!(error.contains("there are 1025 nodes and 2048 directions of links: at most 1024 and 4096"), "{error}");
     let without = MINIMAL.split("[[traffic]]").next().unwrap();
     assert!(parse(without).unwrap_err().contains("missing field `traffic`"));
     let error = parse(&format!("traffic = []\n{without}")).unwrap_err();
