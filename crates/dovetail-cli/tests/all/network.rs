@@ -403,6 +403,27 @@ fn what_a_network_has_no_use_for_is_refused() {
 }
 
 #[test]
+fn a_link_that_nothing_crosses_is_noted() {
+    let folder = folder("network-idle");
+    let one = "name = \"x\"\n[network]\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbps\"\nwatched = true\n\
+        [[link]]\nbetween = [\"a\", \"c\"]\nrate = \"1Mbps\"\n\
+        [[traffic]]\nname = \"t\"\nfrom = \"c\"\nto = \"b\"\ntransfers = { count = 1, size = 100 }\n";
+    let idle = "note: no packet reached the watched link";
+    let said = stdout(&["compare", &written(&folder, "one.toml", one), "--policy", "fifo"]);
+    assert!(
+        said.contains("t (1 transfer) from a to b") && said.contains("note: 1 short transfer (under 20 kB)"),
+        "{said}"
+    );
+    assert!(!said.contains(idle), "{said}");
+    let elsewhere = one.replace("to = \"b\"", "to = \"a\"");
+    let never = one.replace("[network]", "[network]\nstop = \"0s\"");
+    for text in [&elsewhere, &never] {
+        let said = stdout(&["compare", &written(&folder, "idle.toml", text), "--policy", "fifo"]);
+        assert!(said.contains(idle), "{said}");
+    }
+}
+
+#[test]
 fn a_network_that_cannot_run_is_a_clear_error_with_status_1() {
     let folder = folder("network-wrong");
     let apart = SMALL_NETWORK.replace("between = [\"r0\", [", "between = [\"elsewhere\", [");

@@ -30,7 +30,7 @@ use crate::{
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
     summary::{Place, Sampled, Summary},
-    table::{Table, bounded, count, figure},
+    table::{Table, bounded, count, counted, figure},
 };
 
 /// Compared by default: the baseline, fair queueing, and policies that favour short flows.
@@ -318,7 +318,7 @@ impl Comparison<'_> {
         let name = |node: usize| nodes[node].name.as_str();
         let traffic = self.network.traffic.iter().map(|traffic| match traffic.kind {
             Kind::Transfers { count: transfers, .. } => {
-                format!("{} ({} transfers)", traffic.name, count(transfers.into()))
+                format!("{} ({})", traffic.name, counted(transfers.into(), "transfer"))
             }
             Kind::LongLived(1) => format!("{} (an unlimited connection)", traffic.name),
             Kind::LongLived(flows) => format!("{} ({flows} unlimited connections)", traffic.name),
@@ -344,9 +344,9 @@ impl Comparison<'_> {
     fn notices(&self) -> Vec<String> {
         let first = self.runs.first().map(|run| &run.outcome);
         let classes = first.map(|outcome| {
-            let of = |class: SizeClass| count(class.transfers(outcome).count() as u64);
-            let [short, middle, long] = SizeClass::ALL.map(of);
-            format!("{short} short transfers (under 20 kB), {middle} middle ones, {long} long ones (over 1 MB)")
+            let [short, middle, long] = SizeClass::ALL.map(|class| class.transfers(outcome).count() as u64);
+            let (short, middle) = (counted(short, "short transfer"), counted(middle, "middle one"));
+            format!("{short} (under 20 kB), {middle}, {} (over 1 MB)", counted(long, "long one"))
         });
         let evicted = self.runs.iter().filter(|run| run.outcome.evicted_flows > 0).map(|run| {
             format!(
@@ -368,7 +368,11 @@ impl Comparison<'_> {
         });
         let policies = self.runs.iter().flat_map(|run| of_policy(&run.run));
         let classes = classes.filter(|_| self.network.transfers() > 0);
-        classes.into_iter().chain(evicted).chain(unknown).chain(marked).chain(policies).collect()
+        let is_idle = self.runs.iter().all(|run| run.run.outcome.arrived == 0);
+        let idle = "no packet reached the watched link in the direction that is compared: is that the traffic's way, and does \
+                    traffic begin before the network stops?";
+        let idle = is_idle.then(|| idle.to_owned());
+        idle.into_iter().chain(classes).chain(evicted).chain(unknown).chain(marked).chain(policies).collect()
     }
 
     fn legend(&self) -> Vec<(&'static str, &'static str)> {

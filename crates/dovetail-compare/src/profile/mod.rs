@@ -92,7 +92,9 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
 
 /// Rejects options of measurements, which a list would ignore.
 fn refuse_without_functions(options: &ProfileOptions) -> Result<(), Error> {
-    let given: [(&'static [&'static str], bool); 4] = [
+    let given: [(&'static [&'static str], bool); 6] = [
+        (&["sizes"], !options.sizes.is_empty()),
+        (&["core"], options.core.is_some()),
         (&["json"], options.json),
         (&["output"], options.output.is_some()),
         (&["samples"], options.samples.is_some()),
