@@ -9,7 +9,7 @@ use dovetail_sched::{
 };
 use dovetail_sim::{PipelineMode, records::Format};
 
-use super::values::parse_load;
+use super::values::{parse_load, parse_whole};
 
 /// For commands that take several; others take one.
 pub(super) const SEVERAL_TRACES: &str = "Capture to replay: pcap or pcapng, also gzip; - for standard input; can be given \
@@ -57,7 +57,7 @@ pub(crate) struct InputArgs {
     pub(crate) load: Option<f64>,
 
     /// Seed for all random numbers [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 }
 

@@ -5,7 +5,7 @@ use dovetail_sim::network::Contender;
 
 use super::{
     common::{InputArgs, OutputArgs, SEVERAL_TRACES},
-    values::{Seeds, parse_seeds},
+    values::{Seeds, parse_seeds, parse_whole},
 };
 
 const EXAMPLES: &str = "\
@@ -43,7 +43,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) seeds: Option<Seeds>,
 
     /// Explain this packet, transfer or request: they are numbered from 0 in order of arrival, packets as in the records
-    #[arg(long, value_name = "N", conflicts_with_all = ["flow", "class", "slowest"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>, conflicts_with_all = ["flow", "class", "slowest"], allow_negative_numbers = true)]
     pub(crate) packet: Option<u64>,
 
     /// Explain the packets of this flow, or the requests of this user

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use dovetail_sched::units::{Rate, parse_rate};
 
+use super::values::parse_whole;
+
 const EXAMPLES: &str = "\
 Examples:
   dovetail profile
@@ -25,7 +27,7 @@ pub(crate) struct ProfileArgs {
 
     /// Sizes of the packets in bytes, separated by commas; for jpeg, of the raw pictures [default: 64 to 1514; jpeg:
     /// pictures of 32, 64, 96 and 128 pixels]
-    #[arg(long, value_name = "BYTES,…", value_delimiter = ',')]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub(crate) sizes: Vec<usize>,
 
     /// Packets of each size
@@ -33,7 +35,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) packets: u32,
 
     /// Core to measure on [default: the last one that this process may use]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<usize>, allow_negative_numbers = true)]
     pub(crate) core: Option<usize>,
 
     /// Rate of the link behind the CPU, for --output
@@ -57,6 +59,6 @@ pub(crate) struct ProfileArgs {
     pub(crate) report: Option<PathBuf>,
 
     /// Seed of the packets, their order, and the functions' tables and keys
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_whole::<u64>, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }

@@ -1,10 +1,17 @@
 //! Values of options that are checked as they are read.
 
+use std::str::FromStr;
+
 use dovetail_compare::{MAX_SEEDS, SeedsError, check_seeds};
 use dovetail_sched::{Nanos, units::parse_time};
 
 /// Times would be stretched beyond the end of the clock.
 const MIN_LOAD: f64 = 1e-6;
+
+/// A number such as a seed.
+pub(super) fn parse_whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("it is a whole number from 0 to {}", u64::MAX))
+}
 
 pub(super) fn parse_load(text: &str) -> Result<f64, String> {
     let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (MIN_LOAD..=1000.0).contains(load));

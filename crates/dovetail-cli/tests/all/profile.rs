@@ -326,7 +326,15 @@ fn wrong_use_is_answered_with_status_2() {
     asked(&["ipsec", "--packets", "0"], &["packets"]);
     asked(&["ipsec", "--packets", "2000000"], &["2,000,000"]);
     asked(&["ipsec", "--link", "0Mbps"], &["--link"]);
-    asked(&["ipsec", "--seed", "-1"], &["invalid value '-1' for '--seed"]);
+    let whole = "it is a whole number from 0 to 18446744073709551615";
+    for (option, text) in
+        [("--seed", "-1"), ("--seed", "x"), ("--core", "-1"), ("--sizes", "64,abc"), ("--sizes", "64,")]
+    {
+        asked(&["ipsec", option, text], &[&format!("for '{option}"), whole]);
+    }
+    asked(&["ipsec", "--link", "0"], &["--link", "out of range: over 0 and at most 1000Tbps"]);
+    asked(&["--sizes", "64"], &["--sizes: name a function, or all"]);
+    asked(&["--core", "0"], &["--core: name a function, or all"]);
     asked(&["--json"], &["--json: name a function, or all"]);
     for (option, file) in [("--output", "box.toml"), ("--samples", "ns.csv"), ("--report", "profile.html")] {
         asked(&[option, file], &[&format!("{option}: name a function, or all")]);
