@@ -6,6 +6,8 @@ use super::{Findings, Network};
 
 /// The port that clients connect to.
 const PORT: u16 = 3128;
+/// The lowest and the highest rate that a configuration may have, in bits per second.
+const RATES_BPS: (f64, f64) = (1e3, 1e12);
 
 impl Findings {
     /// A configuration that the gateway accepts, if the downlink's rate is known.
@@ -35,7 +37,7 @@ impl Findings {
             writeln!(text, "listen = [{}]\n", quoted(listen))?;
         }
         writeln!(text, "[downlink]\n# {}", self.of_rate())?;
-        writeln!(text, "rate = \"{}\"", written(rate))?;
+        writeln!(text, "rate = \"{}\"", accepted(rate))?;
         match self.probe() {
             Some(tried) => {
                 let least = tried.seen.idle.least;
@@ -61,7 +63,7 @@ impl Findings {
                 text,
                 "[uplink]\n# Measured: {mb:.1} MB in {took:.1} s. Uploads are sent a little more slowly than this."
             )?;
-            writeln!(text, "rate = \"{}\"\n", written(rate))?;
+            writeln!(text, "rate = \"{}\"\n", accepted(rate))?;
         }
         writeln!(text, "[access]")?;
         if self.networks.is_empty() {
@@ -105,6 +107,11 @@ impl Network {
 fn quoted(items: impl IntoIterator<Item = impl ToString>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| format!("\"{}\"", item.to_string())).collect();
     items.join(", ")
+}
+
+/// A rate that the gateway accepts.
+fn accepted(bps: f64) -> String {
+    written(bps.clamp(RATES_BPS.0, RATES_BPS.1))
 }
 
 /// Rounds a rate to three digits, which is more than a measurement is worth.
@@ -176,6 +183,21 @@ mod tests {
         assert!(text.contains("2.9 MB in 12.0 s from http://203.0.113.9/large"), "{text}");
         assert!(text.contains("21.0 ms at rest, 150 ms more while the link was full"), "{text}");
         assert_eq!(config.warnings(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_link_of_any_rate_and_addresses_of_one_network_are_accepted() {
+        let at = |address: &str, prefix| Network { address: address.parse().expect("an address"), prefix };
+        for bytes_per_s in [0.05, 100.0, 124.9, 7e3, 1.24e11, 1e12] {
+            let found = found();
+            let throughput = Some(Throughput { bytes_per_s, spread: 0.0, full_from: Duration::ZERO, before: None });
+            let direction = found.downlink.map(|downlink| Direction { throughput, ..downlink });
+            let networks = vec![at("2001:db8::1", 64), at("2001:db8::abcd", 64), at("10.8.0.1", 32)];
+            let found = Findings { downlink: direction, uplink: direction, networks, ..found };
+            let text = found.configuration().expect("a configuration");
+            let config = Config::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(config.warnings(), Vec::<String>::new(), "{text}");
+        }
     }
 
     #[test]
