@@ -253,6 +253,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_user_is_one_series_of_a_class() {
+        let seen = seen();
+        let ann = Who::Name("ann".into());
+        // Her class has hosts as well.
+        for (who, bytes) in [(&ann, 300), (&ann.towards(ClassId(0)), 40), (&Who::Group("ann".into()), 5)] {
+            let ticket = seen.link.dispatcher().arrive(who, ClassId(0), None, "a".into());
+            ticket.received(bytes);
+            ticket.end();
+        }
+        let text = scraped(&seen);
+        assert_eq!(text.matches("user=\"ann\"").count(), 1, "{text}");
+        let metric = "dovetail_gateway_user_received_bytes_total{class=\"office\",user=\"ann\"}";
+        assert_eq!(value(&text, metric), 345.0);
+    }
+
+    #[tokio::test]
     async fn names_of_users_cannot_break_out_of_their_labels() {
         let seen = seen();
         let ticket = seen.link.dispatcher().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());

@@ -99,10 +99,15 @@ impl Past {
         }
     }
 
-    /// The past of the user with this name or address; without values if nothing is known. O(users).
+    /// The past of the user with this name or address, whatever the hosts of the requests; without values if nothing is known.
+    /// O(users).
     pub(super) fn of(&self, name: &str) -> UserPast {
-        let found = self.users.iter().find(|(who, _)| who.is_called(name));
-        let bytes_per_s = found.map(|(_, rates)| rates.bytes_per_s.iter().copied().collect()).unwrap_or_default();
+        let mut newest_first: Vec<f32> = Vec::new();
+        for (_, rates) in self.users.iter().filter(|(who, _)| who.is_called(name)) {
+            newest_first.resize(newest_first.len().max(rates.bytes_per_s.len()), 0.0);
+            newest_first.iter_mut().zip(rates.bytes_per_s.iter().rev()).for_each(|(sum, rate)| *sum += rate);
+        }
+        let bytes_per_s = newest_first.into_iter().rev().collect();
         UserPast { step_s: STEP_S, at_s: self.at.as_secs_f64(), bytes_per_s }
     }
 }
@@ -142,6 +147,16 @@ mod tests {
         let of = past.of("0.0.0.1");
         assert_eq!((of.bytes_per_s, of.at_s), (vec![500.0, 0.0, 2_000.0, 0.0, 100.0], 50.0));
         assert_eq!(past.of("0.0.0.2").bytes_per_s, Vec::<f32>::new(), "nothing has come");
+    }
+
+    #[test]
+    fn what_came_from_hosts_with_a_class_of_their_own_is_the_users_too() {
+        let mut past = Past::default();
+        let own = user(1, 5_000);
+        let towards = UserView { who: own.who.towards(ClassId(1)), units: 1_000, ..own.clone() };
+        past.take(at(1), std::slice::from_ref(&own));
+        past.take(at(2), &[own, towards]);
+        assert_eq!(past.of("0.0.0.1").bytes_per_s, [500.0, 100.0]);
     }
 
     #[test]

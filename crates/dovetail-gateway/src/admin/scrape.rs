@@ -1,12 +1,13 @@
 //! Data for a scrape of the metrics: copies of existing counters, so that nothing else pays for it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
 use super::{history::Sample, link::Link, named::class_name, seen::Seen};
 use crate::{
+    config::Config,
     counters::{BUCKETS_S, ClassCounters, Histogram},
     quota::Shown,
     who::Who,
@@ -72,12 +73,7 @@ impl Scrape {
         let counters = seen.notes.classes();
         let classes = config.classes.iter().zip(counters.iter().zip(&active));
         let classes = classes.map(|(class, (counters, &active))| Class::of(&class.name, counters, active)).collect();
-        let user = |user: UserView<Who>| User {
-            who: user.who.to_string(),
-            class: class_name(&config, user.class.0),
-            received_bytes: user.units,
-        };
-        let users = most_served(view.users).into_iter().map(user).collect();
+        let users = most_served(&config, &view.users);
         let goodput_bytes_per_s = config.downlink.goodput_bytes_per_s();
         let shared = &seen.counters;
         Self {
@@ -110,9 +106,16 @@ impl Scrape {
 }
 
 /// The users with the most bytes. O(users).
-fn most_served(mut users: Vec<UserView<Who>>) -> Vec<UserView<Who>> {
+fn most_served(config: &Config, all: &[UserView<Who>]) -> Vec<User> {
+    // A user may be several to the scheduler, by the hosts of their requests, and a series must be unique.
+    let mut bytes: HashMap<(String, u32), u64> = HashMap::new();
+    for user in all {
+        *bytes.entry((user.who.to_string(), user.class.0)).or_default() += user.units;
+    }
+    let user = |((who, class), received_bytes)| User { who, class: class_name(config, class), received_bytes };
+    let mut users: Vec<_> = bytes.into_iter().map(user).collect();
     if users.len() > MAX_USERS {
-        users.select_nth_unstable_by_key(MAX_USERS, |user| std::cmp::Reverse(user.units));
+        users.select_nth_unstable_by_key(MAX_USERS, |user| std::cmp::Reverse(user.received_bytes));
         users.truncate(MAX_USERS);
     }
     users
