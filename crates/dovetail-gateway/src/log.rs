@@ -6,7 +6,7 @@
 use std::{
     fmt::Write as _,
     fs::{File, OpenOptions},
-    io::{self, Write as _},
+    io,
     net::IpAddr,
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -129,32 +129,72 @@ pub(crate) fn append_to(path: &Path, creates: bool) -> io::Result<File> {
     Ok(file)
 }
 
-fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &AtomicU64) {
+fn write_all(file: File, path: &Path, waiting: &Receiver<Message>, lost: &AtomicU64) {
+    let mut lines = Lines { file, is_torn: false };
     let mut was_fine = true;
     while let Ok(first) = waiting.recv() {
         let mut text = String::new();
-        let mut lines = 0;
         for message in std::iter::once(first).chain(waiting.try_iter().take(256)) {
             match message {
                 Message::Line(line) => {
                     text.push_str(&line);
                     text.push('\n');
-                    lines += 1;
                 }
                 Message::Reopen => match append_to(path, true) {
-                    Ok(opened) => file = opened,
+                    Ok(opened) => lines.go_on_in(opened),
                     Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
                 },
             }
         }
-        let done = file.write_all(text.as_bytes());
-        if let Err(error) = &done {
-            lost.fetch_add(lines, Ordering::Relaxed);
+        let done = lines.append(&text);
+        if let Err((error, count)) = &done {
+            lost.fetch_add(*count, Ordering::Relaxed);
             if was_fine {
                 warn!("{}: {error}: lines are lost until there is space", path.display());
             }
         }
         was_fine = done.is_ok();
+    }
+}
+
+/// A file to which whole lines are appended.
+#[derive(Debug)]
+struct Lines<W> {
+    file: W,
+    // Only the beginning of its last line could be written.
+    is_torn: bool,
+}
+
+impl<W: io::Write> Lines<W> {
+    /// Appends lines, and returns why and how many of them are lost if not all could be written.
+    fn append(&mut self, lines: &str) -> Result<(), (io::Error, u64)> {
+        // Or the first line would be lost with what is left of the torn one.
+        let text = if self.is_torn && !lines.is_empty() { format!("\n{lines}") } else { lines.to_owned() };
+        let mut left = text.as_bytes();
+        while !left.is_empty() {
+            let failed = match self.file.write(left) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(bytes) => {
+                    self.is_torn = left[bytes - 1] != b'\n';
+                    left = &left[bytes..];
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            let all = lines.matches('\n').count();
+            let lost = left.iter().filter(|byte| **byte == b'\n').count().min(all);
+            return Err((failed, lost as u64));
+        }
+        Ok(())
+    }
+}
+
+impl Lines<File> {
+    /// Continues in the file that is now at the path, which may be the same.
+    fn go_on_in(&mut self, file: File) {
+        self.is_torn &= file.metadata().is_ok_and(|about| about.len() > 0);
+        self.file = file;
     }
 }
 
@@ -216,5 +256,47 @@ impl Line<'_> {
             "parent": self.parent,
         })
         .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with this much space.
+    #[derive(Debug)]
+    struct Disk {
+        has: String,
+        space: usize,
+    }
+
+    impl io::Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.space);
+            if fits == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.space -= fits;
+            self.has.push_str(std::str::from_utf8(&bytes[..fits]).expect("text"));
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_full_disk_tears_takes_no_other_with_it() {
+        let mut lines = Lines { file: Disk { has: String::new(), space: 9 }, is_torn: false };
+        let lost = |done: Result<(), (io::Error, u64)>| done.map_or_else(|(_, lost)| lost, |()| 0);
+        assert_eq!(lost(lines.append("one\ntwo\nthree\nfour\n")), 2);
+        assert_eq!(lost(lines.append("five\nsix\n")), 2, "it is full still");
+        lines.file.space = 6;
+        assert_eq!(lost(lines.append("seven\neight\n")), 2);
+        lines.file.space = 100;
+        assert_eq!(lost(lines.append("nine\n")), 0);
+        assert_eq!(lost(lines.append("ten\n")), 0);
+        assert_eq!(lines.file.has, "one\ntwo\nt\nseven\nnine\nten\n");
     }
 }
