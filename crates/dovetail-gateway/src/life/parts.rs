@@ -10,7 +10,7 @@ use crate::{
     admin::Seen,
     auth::read_passwords,
     client::Seats,
-    config::{Config, Quota},
+    config::Config,
     counters::Counters,
     descriptors::Descriptors,
     error::GatewayError,
@@ -72,8 +72,7 @@ impl Parts {
         let identities = Identities::new(Rc::clone(&settings), passwords);
         identities.set_helper(config.access.helper.clone()).map_err(GatewayError::Random)?;
         let own = OwnAddresses::read().map_err(GatewayError::Addresses)?;
-        let keys: Vec<_> = config.quotas.iter().map(Quota::key).collect();
-        let store = config.store.as_ref().map(|store| Store::open(&store.path, &keys)).transpose()?;
+        let store = config.store.as_ref().map(|store| Store::open(&store.path)).transpose()?;
         let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
         let (round_trips, last_server, probing) = (Rc::default(), Rc::default(), Rc::default());
         Ok(Self {

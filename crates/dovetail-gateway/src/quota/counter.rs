@@ -40,10 +40,16 @@ impl Counter {
         (bytes > 0).then_some(bytes)
     }
 
-    /// The store has confirmed what was sent; `stored` is its sum.
+    /// The store has confirmed what was sent; `stored` is its sum. What was reset meanwhile is of an earlier period.
     pub(super) fn confirmed(&self, stored: u64) {
-        self.sent.take();
-        self.stored.set(stored);
+        if self.sent.take() > 0 {
+            self.stored.set(stored);
+        }
+    }
+
+    /// Whether the store has some of it, or may have.
+    pub(super) fn is_in_store(&self) -> bool {
+        self.stored.get() > 0 || self.sent.get() > 0
     }
 
     /// The store has failed to write what was sent.

@@ -59,7 +59,7 @@ impl Keeping {
             batch.forgotten.extend(tally.take_forgotten().into_iter().map(|who| (quota.clone(), who)));
             for (who, bytes, counter) in tally.unsent() {
                 batch.rows.push((quota.clone(), who, period, bytes));
-                sent.push((Rc::clone(&tally), counter, period));
+                sent.push((counter, period));
             }
         }
         if batch.is_empty() {
@@ -69,9 +69,9 @@ impl Keeping {
         let (gone, periods, forgotten) = (batch.gone.clone(), batch.periods.clone(), batch.forgotten.clone());
         match store.write(batch).await {
             Ok(sums) => {
-                for ((tally, counter, of), (period, bytes)) in sent.iter().zip(sums) {
-                    // The confirmation does not apply to a tally whose period has changed meanwhile.
-                    if *of == tally.period() && period == *of {
+                for ((counter, of), (period, bytes)) in sent.iter().zip(sums) {
+                    // The sum of a later period, from another process, does not include what was sent.
+                    if period == *of {
                         counter.confirmed(bytes);
                     }
                 }
@@ -81,7 +81,7 @@ impl Keeping {
                 }
             }
             Err(why) => {
-                sent.iter().for_each(|(_, counter, _)| counter.failed());
+                sent.iter().for_each(|(counter, _)| counter.failed());
                 self.gone.borrow_mut().extend(gone);
                 for tally in tallies() {
                     let quota = tally.quota.key();
@@ -96,5 +96,49 @@ impl Keeping {
                 *self.fault.borrow_mut() = Some(why);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, future::Future, pin::pin, process, task::Poll};
+
+    use jiff::ZonedDateTime;
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::config::Config;
+
+    const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                        [[quota]]\nname = \"q\"\nbytes = 1000\nevery = \"day\"\n";
+
+    fn at(text: &str) -> ZonedDateTime {
+        format!("{text}[Europe/Berlin]").parse().expect("a time")
+    }
+
+    #[tokio::test]
+    async fn what_is_confirmed_after_a_reload_and_midnight_is_not_of_the_new_day() {
+        let path = env::temp_dir().join(format!("dovetail-keeping-{}.db", process::id()));
+        drop(fs::remove_file(&path));
+        let keeping = Keeping::new(Some(Store::open(&path).expect("a store").0));
+        let quota = Config::parse(TEXT).expect("a configuration").quotas.remove(0);
+        let tally = Rc::new(Tally::new(quota.clone(), &[], &at("2026-11-24T23:59:58")));
+        let ann = tally.counter("ann");
+        tally.count(&ann, 0, 1_000);
+        // It cannot be written before both.
+        let other = Connection::open(&path).expect("it");
+        other.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
+        let mut write = pin!(keeping.write(|| vec![Rc::clone(&tally)]));
+        std::future::poll_fn(|context| {
+            assert!(write.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        let reloaded = tally.goes_on_as(quota, &at("2026-11-24T23:59:59")).expect("the same");
+        assert!(reloaded.look(&at("2026-11-25T00:00:00")));
+        other.execute_batch("COMMIT").expect("no lock");
+        write.await;
+        fs::remove_file(&path).expect("it");
+        assert_eq!((ann.used(), reloaded.is_beyond(&ann)), (0, false));
     }
 }

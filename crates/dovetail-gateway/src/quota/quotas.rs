@@ -61,11 +61,9 @@ impl Quotas {
             .quotas
             .iter()
             .map(|quota| Rc::new(Tally::new(quota.clone(), &stored.remove(&quota.key()).unwrap_or_default(), &now)));
-        Self {
-            book: Rc::new(Book::new(settings, link, tallies.collect())),
-            accounts: RefCell::default(),
-            keeping: Keeping::new(store),
-        }
+        let (book, keeping) = (Rc::new(Book::new(settings, link, tallies.collect())), Keeping::new(store));
+        stored.into_keys().for_each(|quota| keeping.is_gone(quota));
+        Self { book, accounts: RefCell::default(), keeping }
     }
 
     /// The account of a user of this class, which lasts for as long as they have requests in flight.
@@ -171,5 +169,35 @@ impl Quotas {
             }
         };
         self.book.tallies().iter().map(shown).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use rusqlite::Connection;
+
+    use super::*;
+
+    const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                        [[quota]]\nname = \"q\"\nbytes = 1000\n";
+
+    #[tokio::test]
+    async fn rows_of_quotas_that_there_are_no_more_are_removed_after_a_start() {
+        let path = env::temp_dir().join(format!("dovetail-quotas-{}.db", process::id()));
+        drop(fs::remove_file(&path));
+        drop(Store::open(&path).expect("a store"));
+        let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        let link = Rc::new(Link::new(Rc::clone(&settings)).expect("a link"));
+        let database = Connection::open(&path).expect("it");
+        for quota in [settings.config().quotas[0].key(), "other per user and every day".into()] {
+            database.execute("INSERT INTO used VALUES (?1, 'name ann', 99999, 7)", [quota]).expect("a row");
+        }
+        let quotas = Quotas::new(&settings, &link, Some(Store::open(&path).expect("a store")));
+        quotas.write_last().await;
+        let left: String = database.query_row("SELECT quota FROM used", [], |row| row.get(0)).expect("one row");
+        fs::remove_file(&path).expect("it");
+        assert_eq!(left, settings.config().quotas[0].key());
     }
 }

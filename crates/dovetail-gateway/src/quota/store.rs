@@ -67,13 +67,13 @@ impl Batch {
 }
 
 impl Store {
-    /// Opens or creates the file; rows of quotas other than these are deleted.
+    /// Opens or creates the file. Changes no rows: this gateway may yet fail to start, and another one go on.
     ///
     /// # Errors
     /// [`GatewayError::Store`] if it cannot be opened or read, or is damaged.
-    pub(crate) fn open(path: &Path, quotas: &[String]) -> Result<(Self, Stored), GatewayError> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, Stored), GatewayError> {
         let failed = |error| GatewayError::Store(path.display().to_string(), why(&error));
-        let (database, stored) = open(path, quotas).map_err(failed)?;
+        let (database, stored) = open(path).map_err(failed)?;
         let (batches, waiting) = sync_channel(1);
         thread::Builder::new().name("quota-store".into()).spawn(move || write_all(database, &waiting))?;
         Ok((Self { path: path.to_owned(), batches }, stored))
@@ -119,9 +119,9 @@ enum Unusable {
     Sqlite(#[from] rusqlite::Error),
     #[error("it is damaged: {0}")]
     Damaged(String),
-    #[error("it is a database of something else")]
+    #[error("it is a database of something else: name another file in store.path")]
     Foreign,
-    #[error("it was written by a later version of the gateway")]
+    #[error("it was written by a later version of the gateway: run that version, or name another file in store.path")]
     Later,
 }
 
@@ -159,7 +159,7 @@ fn examine(database: &Connection) -> Result<bool, Unusable> {
     }
 }
 
-fn open(path: &Path, quotas: &[String]) -> Result<(Connection, Stored), Unusable> {
+fn open(path: &Path) -> Result<(Connection, Stored), Unusable> {
     let database = Connection::open(path)?;
     if !examine(&database)? {
         database.execute_batch(&format!(
@@ -180,10 +180,6 @@ fn open(path: &Path, quotas: &[String]) -> Result<(Connection, Stored), Unusable
             let of_quota = stored.entry(quota).or_default();
             of_quota.push((who.into(), date(period), bytes.unsigned_abs()));
         }
-    }
-    for quota in stored.keys().filter(|quota| !quotas.contains(quota)) {
-        // A failure to write is reported when there is something to write.
-        drop(database.execute("DELETE FROM used WHERE quota = ?1", params![quota]));
     }
     Ok((database, stored))
 }
@@ -259,11 +255,11 @@ mod tests {
         }
 
         fn open(&self) -> Connection {
-            open(&self.0, &["q".into()]).expect("a store").0
+            open(&self.0).expect("a store").0
         }
 
         fn stored(&self) -> Vec<(String, Date, u64)> {
-            let (_, mut stored) = open(&self.0, &["q".into()]).expect("a store");
+            let (_, mut stored) = open(&self.0).expect("a store");
             let rows = stored.remove("q").unwrap_or_default();
             let mut rows: Vec<_> =
                 rows.into_iter().map(|(who, period, bytes)| (who.to_string(), period, bytes)).collect();
@@ -328,18 +324,19 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_quotas_that_there_are_no_more_are_removed_at_a_start() {
-        let file = File::new("others");
-        write(&mut file.open(), &adds(&[("ann", TODAY, 1)])).expect("it is written");
-        drop(open(&file.0, &["other".into()]).expect("a store"));
-        assert!(file.stored().is_empty());
+    fn a_start_that_fails_later_takes_nothing_from_the_gateway_that_runs() {
+        let file = File::new("failed");
+        let mut running = file.open();
+        write(&mut running, &adds(&[("ann", TODAY, 100)])).expect("it is written");
+        drop(Store::open(&file.0).expect("a store"));
+        assert_eq!(write(&mut running, &adds(&[("ann", TODAY, 5)])), Ok(vec![(TODAY, 105)]));
     }
 
     #[test]
     fn what_is_no_store_is_not_touched_and_it_is_said_what_to_do() {
         let said = |file: &File| {
             let (opened, checked) =
-                (Store::open(&file.0, &[]).expect_err("no store"), check(&file.0).expect_err("no store"));
+                (Store::open(&file.0).expect_err("no store"), check(&file.0).expect_err("no store"));
             assert_eq!(opened.to_string(), checked.to_string());
             opened.to_string()
         };
@@ -350,12 +347,12 @@ mod tests {
 
         let file = File::new("foreign");
         Connection::open(&file.0).expect("a database").execute_batch("CREATE TABLE other (a)").expect("a table");
-        assert!(said(&file).ends_with("it is a database of something else"), "{}", said(&file));
+        assert!(said(&file).ends_with("something else: name another file in store.path"), "{}", said(&file));
 
         let file = File::new("later");
         drop(file.open());
         Connection::open(&file.0).expect("it").execute_batch("PRAGMA user_version = 9").expect("set");
-        assert!(said(&file).ends_with("later version of the gateway"), "{}", said(&file));
+        assert!(said(&file).ends_with("run that version, or name another file in store.path"), "{}", said(&file));
 
         let file = File::new("damaged");
         let many: Vec<_> = (0..5_000).map(|who| format!("address 10.0.0.{who}")).collect();
@@ -366,7 +363,7 @@ mod tests {
         bytes[middle..middle + 8_192].fill(0xa5);
         fs::write(&file.0, bytes).expect("written");
         assert!(said(&file).contains("move it away and start again"), "{}", said(&file));
-        let missing = Store::open(Path::new("/nowhere/at/all.db"), &[]).expect_err("no folder").to_string();
+        let missing = Store::open(Path::new("/nowhere/at/all.db")).expect_err("no folder").to_string();
         assert!(missing.contains("is its folder there"), "{missing}");
     }
 
@@ -392,7 +389,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_cannot_be_written_is_said_and_tried_again() {
         let file = File::new("busy");
-        let (store, _) = Store::open(&file.0, &["q".into()]).expect("a store");
+        let (store, _) = Store::open(&file.0).expect("a store");
         // Another process's lock has the same effect as a full disk: nothing is written.
         let other = Connection::open(&file.0).expect("it");
         other.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
