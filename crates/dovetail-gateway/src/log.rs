@@ -12,7 +12,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
@@ -41,7 +41,15 @@ const MAX_QUEUED: usize = 8_192;
 pub(crate) struct Log {
     format: LogFormat,
     lines: SyncSender<Message>,
-    lost: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+}
+
+/// What the handle and the writer's thread share besides the lines.
+#[derive(Debug, Default)]
+struct Shared {
+    lost: AtomicU64,
+    /// The file was moved away when no message could be queued.
+    must_reopen: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -87,10 +95,10 @@ impl Log {
     fn open(config: &Config) -> io::Result<Self> {
         let file = append_to(&config.path, true)?;
         let (lines, waiting) = sync_channel(MAX_QUEUED);
-        let lost = Arc::new(AtomicU64::new(0));
-        let (path, counter) = (config.path.clone(), Arc::clone(&lost));
-        thread::Builder::new().name("access-log".into()).spawn(move || write_all(file, &path, &waiting, &counter))?;
-        Ok(Self { format: config.format, lines, lost })
+        let shared = Arc::<Shared>::default();
+        let (path, writer) = (config.path.clone(), Arc::clone(&shared));
+        thread::Builder::new().name("access-log".into()).spawn(move || write_all(file, &path, &waiting, &writer))?;
+        Ok(Self { format: config.format, lines, shared })
     }
 
     pub(crate) fn write(&self, line: &Line<'_>) {
@@ -99,19 +107,20 @@ impl Log {
             LogFormat::Json => line.json(),
         };
         if self.lines.try_send(Message::Line(text)).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Reopens the file in case it was moved away.
     pub(crate) fn reopen(&self) {
-        // If the channel is full, the next reload does it.
-        let _ = self.lines.try_send(Message::Reopen);
+        if self.lines.try_send(Message::Reopen).is_err() {
+            self.shared.must_reopen.store(true, Ordering::Release);
+        }
     }
 
     /// Lines that were dropped.
     pub(crate) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.shared.lost.load(Ordering::Relaxed)
     }
 }
 
@@ -129,7 +138,7 @@ pub(crate) fn append_to(path: &Path, creates: bool) -> io::Result<File> {
     Ok(file)
 }
 
-fn write_all(file: File, path: &Path, waiting: &Receiver<Message>, lost: &AtomicU64) {
+fn write_all(file: File, path: &Path, waiting: &Receiver<Message>, shared: &Shared) {
     let mut lines = Lines { file, is_torn: false };
     let mut was_fine = true;
     while let Ok(first) = waiting.recv() {
@@ -140,20 +149,20 @@ fn write_all(file: File, path: &Path, waiting: &Receiver<Message>, lost: &Atomic
                     text.push_str(&line);
                     text.push('\n');
                 }
-                Message::Reopen => match append_to(path, true) {
-                    Ok(opened) => lines.go_on_in(opened),
-                    Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
-                },
+                Message::Reopen => lines.reopen(path),
             }
         }
         let done = lines.append(&text);
         if let Err((error, count)) = &done {
-            lost.fetch_add(*count, Ordering::Relaxed);
+            shared.lost.fetch_add(*count, Ordering::Relaxed);
             if was_fine {
                 warn!("{}: {error}: lines are lost until there is space", path.display());
             }
         }
         was_fine = done.is_ok();
+        if shared.must_reopen.swap(false, Ordering::Acquire) {
+            lines.reopen(path);
+        }
     }
 }
 
@@ -192,9 +201,14 @@ impl<W: io::Write> Lines<W> {
 
 impl Lines<File> {
     /// Continues in the file that is now at the path, which may be the same.
-    fn go_on_in(&mut self, file: File) {
-        self.is_torn &= file.metadata().is_ok_and(|about| about.len() > 0);
-        self.file = file;
+    fn reopen(&mut self, path: &Path) {
+        match append_to(path, true) {
+            Ok(file) => {
+                self.is_torn &= file.metadata().is_ok_and(|about| about.len() > 0);
+                self.file = file;
+            }
+            Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
+        }
     }
 }
 
@@ -298,5 +312,24 @@ mod tests {
         assert_eq!(lost(lines.append("nine\n")), 0);
         assert_eq!(lost(lines.append("ten\n")), 0);
         assert_eq!(lines.file.has, "one\ntwo\nt\nseven\nnine\nten\n");
+    }
+
+    #[test]
+    fn a_file_that_is_moved_away_while_the_queue_is_full_is_reopened() {
+        let folder = std::env::temp_dir().join(format!("dovetail-log-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let [path, moved] = ["access.log", "access.log.1"].map(|name| folder.join(name));
+        let file = append_to(&path, true).expect("a file");
+        let (lines, waiting) = sync_channel(1);
+        let log = Log { format: LogFormat::Json, lines, shared: Arc::default() };
+        log.lines.send(Message::Line("one".into())).expect("room for a line");
+        std::fs::rename(&path, &moved).expect("it is there");
+        log.reopen();
+        let shared = Arc::clone(&log.shared);
+        drop(log);
+        write_all(file, &path, &waiting, &shared);
+        assert_eq!(std::fs::read_to_string(&moved).expect("it is there"), "one\n");
+        assert!(path.exists(), "what comes next goes to a new file");
+        std::fs::remove_dir_all(&folder).expect("it is there");
     }
 }

@@ -83,6 +83,9 @@ impl Traffic {
         if self.class.is_some() && !matches!(self.kind, Kind::Requests(_)) {
             return Err("only users are of another traffic's class".into());
         }
+        if self.stop <= self.start {
+            return Err("stop is after start".into());
+        }
         match &self.kind {
             Kind::Transfers { count: 0, .. } | Kind::LongLived(0) => Err("count is at least 1".into()),
             Kind::LongLived(flows) if *flows > MAX_LONG_LIVED => {

@@ -360,6 +360,7 @@ const MISTAKES: &[Mistake] = &[
     ("to = \"b\"", "to = []", 7, "traffic 't': it needs senders and receivers"),
     ("to = \"b\"", "to = [\"b\", \"a\"]", 7, "traffic 't': a node cannot send to itself"),
     ("to = \"b\"", "to = \"b\"\ncolour = 3", 11, "unknown field `colour`, expected one of `name`"),
+    ("to = \"b\"", "to = \"b\"\nstart = \"2s\"\nstop = \"2s\"", 7, "traffic 't': stop is after start"),
     ("to = \"b\"", "to = \"b\"\nweight = -1.0", 7, "traffic 't': weight is from 0.000001 to 1000000, not -1"),
     ("to = \"b\"", "to = \"b\"\nweight = nan", 7, "traffic 't': weight is from 0.000001 to 1000000, not NaN"),
     (
