@@ -212,7 +212,7 @@ fn the_downlink() {
         ),
         (
             MINIMAL.replace("2Mbps", "0Mbps"),
-            r#", line 2: downlink.rate: "0Mbps": out of range; write a rate such as "2Mbps""#,
+            r#", line 2: downlink.rate: "0Mbps": out of range: over 0 and at most 1000Tbps; write a rate such as "2Mbps""#,
         ),
         (
             MINIMAL.replace("2Mbps", "999bps"),
