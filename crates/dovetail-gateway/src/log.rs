@@ -4,6 +4,7 @@
 //! write, are counted and dropped.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     fs::{File, OpenOptions},
     io,
@@ -178,7 +179,8 @@ impl<W: io::Write> Lines<W> {
     /// Appends lines, and returns why and how many of them are lost if not all could be written.
     fn append(&mut self, lines: &str) -> Result<(), (io::Error, u64)> {
         // Or the first line would be lost with what is left of the torn one.
-        let text = if self.is_torn && !lines.is_empty() { format!("\n{lines}") } else { lines.to_owned() };
+        let text: Cow<'_, str> =
+            if self.is_torn && !lines.is_empty() { format!("\n{lines}").into() } else { lines.into() };
         let mut left = text.as_bytes();
         while !left.is_empty() {
             let failed = match self.file.write(left) {

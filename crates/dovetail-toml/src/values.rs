@@ -17,8 +17,8 @@ use dovetail_sched::{
 use ipnet::IpNet;
 use toml::de::DeValue;
 
-/// Minimum and maximum rate of a link.
-const RATES_BPS: RangeInclusive<f64> = 1e3..=1e12;
+/// Minimum and maximum rate of a link, in bits per second.
+pub const RATES_BPS: RangeInclusive<f64> = 1e3..=1e12;
 
 /// Formats a value for a message.
 pub(crate) fn shown(value: &DeValue<'_>) -> String {

@@ -2,12 +2,12 @@
 
 use std::{fmt::Write, net::SocketAddr};
 
+use dovetail_toml::values::RATES_BPS;
+
 use super::{Findings, Network};
 
 /// The port that clients connect to.
 const PORT: u16 = 3128;
-/// The lowest and the highest rate that a configuration may have, in bits per second.
-const RATES_BPS: (f64, f64) = (1e3, 1e12);
 
 impl Findings {
     /// A configuration that the gateway accepts, if the downlink's rate is known.
@@ -111,7 +111,7 @@ fn quoted(items: impl IntoIterator<Item = impl ToString>) -> String {
 
 /// A rate that the gateway accepts.
 fn accepted(bps: f64) -> String {
-    written(bps.clamp(RATES_BPS.0, RATES_BPS.1))
+    written(bps.clamp(*RATES_BPS.start(), *RATES_BPS.end()))
 }
 
 /// Rounds a rate to three digits, which is more than a measurement is worth.

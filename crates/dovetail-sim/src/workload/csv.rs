@@ -13,7 +13,7 @@ use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use dovetail_sched::{Demand, FlowId, MAX_RESOURCES, Nanos};
 
 use super::{
-    Arrival, MAX_FLOWS, Notice, Workload, WorkloadError, check_printable, clip,
+    Arrival, EMPTY, MAX_FLOWS, Notice, Workload, WorkloadError, check_printable, clip,
     input::{Bytes, unpack},
 };
 
@@ -255,9 +255,7 @@ impl Workload for Csv {
     }
 
     fn notices(&self) -> Vec<Notice> {
-        let what = if self.empty == 1 { "packet is of length 0" } else { "packets are of length 0" };
-        let met = (self.empty > 0).then(|| Notice { what: what.into(), count: self.empty });
-        met.into_iter().collect()
+        Notice::counted(self.empty, EMPTY.0, EMPTY.1).into_iter().collect()
     }
 }
 

@@ -115,6 +115,16 @@ pub struct Notice {
     pub count: u64,
 }
 
+impl Notice {
+    /// What is said of one and of several; nothing of none.
+    fn counted(count: u64, one: &str, several: &str) -> Option<Self> {
+        (count > 0).then(|| Self { what: if count == 1 { one } else { several }.into(), count })
+    }
+}
+
+/// What is said of one and of several packets without a length.
+const EMPTY: (&str, &str) = ("packet is of length 0", "packets are of length 0");
+
 /// A stream of packets.
 pub trait Workload {
     /// The resources' names, in pipeline order: 1 to [`MAX_RESOURCES`].

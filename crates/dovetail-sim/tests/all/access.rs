@@ -5,14 +5,12 @@
 use std::collections::BTreeMap;
 
 use dovetail_sched::Nanos;
-use dovetail_sim::network::{
-    AccessOutcome, Contender, Exchange, Kind, Network, NetworkOptions, simulate_access, simulate_network,
-};
+use dovetail_sim::network::{Contender, Exchange, Kind, Network, NetworkOptions, simulate_access, simulate_network};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
 use crate::described::{exchanged, parse};
 use crate::recorded::{delivered, records};
-use crate::watch::{Run, run_access};
+use crate::watch::{Run, access, run_access};
 
 /// Two classes of two users over 2 Mbit/s, servers 22 and 202 ms away, and users' own links without any queueing.
 const BED: &str = r#"name = "bed"
@@ -70,10 +68,6 @@ fn bed(how: &str) -> Network {
 
 /// One of each kind, and what they are based on.
 const GATEWAYS: [&str; 6] = ["none", "msf-rs", "grants", "delay-pools", "drr", "ingress"];
-
-fn access(run: &Run) -> &AccessOutcome {
-    run.outcome.access.as_ref().unwrap()
-}
 
 fn exchanges(run: &Run) -> &[Exchange] {
     &access(run).exchanges

@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail_sched::Nanos;
-use dovetail_sim::network::AccessOutcome;
 
 use crate::described::{exchanged, parse};
-use crate::watch::{Run, run_access};
+use crate::watch::{access, run_access};
 
 /// Two users of one class and one of another, over links without losses.
 const BED: &str = r#"name = "accounts"
@@ -45,9 +44,9 @@ stop = "30s"
 requests = { each = 4, size = "50kB" }
 "#;
 
-fn access(run: &Run) -> &AccessOutcome {
-    run.outcome.access.as_ref().unwrap()
-}
+/// A transfer beside them.
+const TRANSFER: &str =
+    "[[traffic]]\nname = \"transfer\"\nfrom = \"s\"\nto = \"lan\"\ntransfers = { count = 1, size = 100 }\n";
 
 /// Rates are by class: it does not matter which traffic describes a user's demand.
 #[test]
@@ -75,9 +74,7 @@ fn what_a_full_flow_table_drops_among_users_is_lost_too() {
 /// Without a time to stop, a run lasts until transfers and requests are done.
 #[test]
 fn responses_are_waited_for_if_no_stop_is_given() {
-    let transfer =
-        "[[traffic]]\nname = \"transfer\"\nfrom = \"s\"\nto = \"lan\"\ntransfers = { count = 1, size = 100 }\n";
-    let text = exchanged(&format!("{BED}{transfer}"), "stop = \"60s\"\n", "");
+    let text = exchanged(&format!("{BED}{TRANSFER}"), "stop = \"60s\"\n", "");
     let run = run_access(&parse(&text).unwrap(), "none");
     assert!(run.outcome.ended >= Nanos::from_secs(30), "{}", run.outcome.ended);
     assert_eq!(access(&run).open, 0);
@@ -87,9 +84,7 @@ fn responses_are_waited_for_if_no_stop_is_given() {
 /// Users who never stop are not waited for, as unlimited connections are not.
 #[test]
 fn who_never_stops_ends_with_the_last_transfer() {
-    let transfer =
-        "[[traffic]]\nname = \"transfer\"\nfrom = \"s\"\nto = \"lan\"\ntransfers = { count = 1, size = 100 }\n";
-    let text = format!("{BED}{transfer}").replace("stop = \"60s\"\n", "").replacen("stop = \"30s\"\n", "", 1);
+    let text = format!("{BED}{TRANSFER}").replace("stop = \"60s\"\n", "").replacen("stop = \"30s\"\n", "", 1);
     let run = run_access(&parse(&text).unwrap(), "none");
     assert!(run.outcome.ended < Nanos::from_secs(1), "{}", run.outcome.ended);
 }
@@ -97,11 +92,9 @@ fn who_never_stops_ends_with_the_last_transfer() {
 /// Without TCP among users, a response of which a packet was lost never ends.
 #[test]
 fn what_is_lost_among_users_is_not_waited_for() {
-    let transfer =
-        "[[traffic]]\nname = \"transfer\"\nfrom = \"s\"\nto = \"lan\"\ntransfers = { count = 1, size = 100 }\n";
     let narrow = "between = [\"g\", \"lan\"]\nrate = \"1Mbps\"\nbuffer_packets = 2";
     let text = exchanged(BED, "between = [\"g\", \"lan\"]\nrate = \"100Mbps\"", narrow);
-    let run = run_access(&parse(&exchanged(&format!("{text}{transfer}"), "stop = \"60s\"\n", "")).unwrap(), "none");
+    let run = run_access(&parse(&exchanged(&format!("{text}{TRANSFER}"), "stop = \"60s\"\n", "")).unwrap(), "none");
     assert!(access(&run).open > 0 && access(&run).lost_among_users >= access(&run).open);
     assert!((30..40).contains(&(run.outcome.ended.0 / 1_000_000_000)), "{}", run.outcome.ended);
 }

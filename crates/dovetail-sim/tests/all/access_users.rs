@@ -5,11 +5,11 @@
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     blame::{ON_ITS_WAY, RequestBlame, SERVER, Selection, SlowPacket, USER_SIDE},
-    network::{AccessOutcome, Exchange, Network, NetworkOptions, simulate_access},
+    network::{Exchange, Network, NetworkOptions, simulate_access},
 };
 
 use crate::described::{exchanged, parse};
-use crate::watch::{Run, run_access};
+use crate::watch::{Run, access, run_access};
 
 /// One user, one server, and no other traffic: a byte takes a microsecond on every link.
 const EMPTY: &str = r#"name = "empty"
@@ -46,10 +46,6 @@ requests = { rate = "0.2/s", size = 1000 }
 
 fn empty(users: &str, servers: &str) -> Network {
     parse(&EMPTY.replace("USERS", users).replace("SERVERS", servers)).unwrap()
-}
-
-fn access(run: &Run) -> &AccessOutcome {
-    run.outcome.access.as_ref().unwrap()
 }
 
 /// The duration of every request, in microseconds, and the time since the end of the previous one.

@@ -19,7 +19,7 @@ use self::{
     records::{End, Next, Record, Records, Skipped, Unopened},
 };
 use super::{
-    Arrival, CaptureOptions, MAX_FLOWS, Notice, Workload, WorkloadError,
+    Arrival, CaptureOptions, EMPTY, MAX_FLOWS, Notice, Workload, WorkloadError,
     input::{Bytes, peek, unpack},
     mix,
     random::Random,
@@ -269,7 +269,7 @@ impl Workload for Capture {
                 "packet has invalid headers; its flow is identified by the rest",
                 "packets have invalid headers; their flow is identified by the rest",
             ),
-            (odd.empty, "packet is of length 0", "packets are of length 0"),
+            (odd.empty, EMPTY.0, EMPTY.1),
             (
                 odd.shorter_than_captured,
                 "packet is shorter, by its record, than its captured part",
@@ -301,8 +301,7 @@ impl Workload for Capture {
                 "captures have a damaged record; everything after it was skipped",
             ),
         ];
-        let met = counts.into_iter().filter(|&(count, ..)| count > 0);
-        met.map(|(count, one, several)| Notice { what: if count == 1 { one } else { several }.into(), count }).collect()
+        counts.into_iter().filter_map(|(count, one, several)| Notice::counted(count, one, several)).collect()
     }
 }
 

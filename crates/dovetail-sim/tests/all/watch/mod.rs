@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use dovetail_sched::{FlowId, Nanos, Packet, Weight};
 use dovetail_sim::{
     Observer, Passage, Profile,
-    network::{Contender, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access, simulate_network},
+    network::{
+        AccessOutcome, Contender, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
+        simulate_network,
+    },
 };
 
 /// A packet that crossed the watched link.
@@ -65,6 +68,11 @@ pub struct Run {
 pub fn run(network: &Network, policy: &str) -> Run {
     let policy = policy.parse().unwrap();
     watched(|watch, options| simulate_network(network, &policy, watch, options))
+}
+
+/// What happened to the users behind a gateway.
+pub fn access(run: &Run) -> &AccessOutcome {
+    run.outcome.access.as_ref().unwrap()
 }
 
 /// A run with this contender at the gateway.
