@@ -52,9 +52,11 @@ pub struct Config {
     pub validates_window: bool,
     /// Granularity of timers.
     pub timers: Timers,
-    /// Retransmissions of a SYN or a SYN-ACK before the connection is abandoned (`tcp_syn_retries`, preceded by the
+    /// Retransmissions of a SYN before the connection is abandoned (`tcp_syn_retries`, preceded by the
     /// `tcp_syn_linear_timeouts`).
     pub syn_retries: u32,
+    /// Retransmissions of a SYN-ACK before the connection is abandoned (`tcp_synack_retries`).
+    pub syn_ack_retries: u32,
     /// Consecutive timeouts after which a connection is abandoned, and probes of a closed window without an answer
     /// (`tcp_retries2`).
     pub retries: u32,
@@ -87,6 +89,7 @@ impl Config {
             validates_window: true,
             timers: Timers::Wheel { phase: Nanos::ZERO },
             syn_retries: 10,
+            syn_ack_retries: 5,
             retries: 15,
             time_wait: Nanos::from_secs(60),
         }

@@ -85,7 +85,7 @@ impl Transport {
     #[must_use]
     pub const fn tcp(&self) -> Config {
         let mut tcp = self.tcp;
-        (tcp.syn_retries, tcp.retries) = (u32::MAX, u32::MAX);
+        (tcp.syn_retries, tcp.syn_ack_retries, tcp.retries) = (u32::MAX, u32::MAX, u32::MAX);
         tcp.segment_bytes = self.mtu_bytes.saturating_sub(TCP_HEADERS_BYTES);
         tcp
     }

@@ -109,14 +109,23 @@ pub struct Connection {
     // The timestamp value to be echoed, and the last number acknowledged.
     their_stamp: Option<u32>,
     acknowledged: u32,
-    // Whether a reset is to be sent, and its number.
-    sends_reset: bool,
-    reset_number: u32,
+    // The reset to be sent, and what was acknowledged by the segment that it answers.
+    reset: Option<Reset>,
+    denied: u32,
     // Send an acknowledgement that data must not replace.
     sends_bare: bool,
     // When unacceptable segments may be answered again.
     answers_at: Nanos,
     gone_at: Nanos,
+}
+
+/// A reset to be sent.
+#[derive(Debug, Clone, Copy)]
+enum Reset {
+    /// This end gives the connection up.
+    Ends,
+    /// A segment belongs to no connection of this end.
+    Answers,
 }
 
 /// Settings needed later that neither half keeps.
@@ -125,7 +134,8 @@ struct Kept {
     send_bytes: u64,
     time_wait: Nanos,
     segment_bytes: u32,
-    syn_retries: u32,
+    // Of the SYN or the SYN-ACK.
+    handshake_retries: u32,
     retries: u32,
     sack: bool,
     timestamps: bool,
@@ -133,9 +143,10 @@ struct Kept {
 }
 
 impl Kept {
-    const fn of(config: &Config) -> Self {
-        let Config { send_bytes, time_wait, segment_bytes, syn_retries, retries, sack, timestamps, ecn, .. } = *config;
-        Self { send_bytes, time_wait, segment_bytes, syn_retries, retries, sack, timestamps, ecn }
+    const fn of(config: &Config, opens: bool) -> Self {
+        let Config { send_bytes, time_wait, segment_bytes, retries, sack, timestamps, ecn, .. } = *config;
+        let handshake_retries = if opens { config.syn_retries } else { config.syn_ack_retries };
+        Self { send_bytes, time_wait, segment_bytes, handshake_retries, retries, sack, timestamps, ecn }
     }
 }
 
@@ -157,7 +168,7 @@ impl Connection {
         let needed = (u32::BITS - config.receive_bytes.leading_zeros()).saturating_sub(16);
         let our_shift = needed.min(14) as u8;
         Self {
-            config: Kept::of(config),
+            config: Kept::of(config, state == State::SynSent),
             state,
             broken: None,
             ours: Sequence::new(initial),
@@ -171,8 +182,8 @@ impl Connection {
             has_ecn: false,
             their_stamp: None,
             acknowledged: 0,
-            sends_reset: false,
-            reset_number: 0,
+            reset: None,
+            denied: 0,
             sends_bare: false,
             answers_at: Nanos::ZERO,
             gone_at: Nanos::MAX,
@@ -245,7 +256,7 @@ impl Connection {
     /// is answered with another.
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
-            self.resets(self.ours.number(self.sender.nxt()));
+            self.reset = Some(Reset::Ends);
         }
         self.breaks(Broken::Aborted);
     }
@@ -301,11 +312,6 @@ impl Connection {
     #[must_use]
     pub fn own_offset(&self, segment: &Segment) -> Option<u64> {
         self.ours.place(segment.sequence, self.sender.una())?.checked_sub(1)
-    }
-
-    /// The next poll sends a reset with this number.
-    const fn resets(&mut self, number: u32) {
-        (self.sends_reset, self.reset_number) = (true, number);
     }
 
     fn breaks(&mut self, why: Broken) {

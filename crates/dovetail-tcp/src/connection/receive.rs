@@ -2,14 +2,14 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Broken, Connection, State, stamp};
+use super::{Broken, Connection, Reset, State, stamp};
 use crate::{
     segment::{Blocks, Ecn, Flags, Options, Segment},
     sender::Ack,
     sequence::Sequence,
 };
 
-/// Minimum interval between answers to unacceptable segments (`tcp_invalid_ratelimit`).
+/// Minimum interval between answers to unacceptable segments without data (`tcp_invalid_ratelimit`).
 const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 
 impl Connection {
@@ -25,14 +25,23 @@ impl Connection {
 
     /// RFC 9293, section 3.10.7.1.
     fn refuses(&mut self, segment: &Segment) {
-        if self.broken.is_some() && segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
-            self.resets(segment.acknowledgement);
+        if self.broken.is_some() {
+            self.denies(segment);
+        }
+    }
+
+    /// Answers an acknowledgement of what this end never sent with a reset.
+    const fn denies(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
+            (self.reset, self.denied) = (Some(Reset::Answers), segment.acknowledgement);
         }
     }
 
     /// RFC 9293, section 3.10.7.2.
     fn receive_listening(&mut self, segment: &Segment, now: Nanos) {
-        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::RST) && !segment.flags.has(Flags::ACK) {
+        if segment.flags.has(Flags::ACK) {
+            self.denies(segment);
+        } else if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::RST) {
             self.has_ecn = self.config.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
             self.meets(segment);
             self.state = State::SynReceived;
@@ -50,7 +59,11 @@ impl Connection {
             }
             return;
         }
-        if !segment.flags.has(Flags::SYN) || (answers && !fits) {
+        if answers && !fits {
+            self.denies(segment);
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) {
             return;
         }
         if answers {
@@ -154,7 +167,10 @@ impl Connection {
             // Report the duplicate; its acknowledgement may still be of use.
             if length > 0 && start + length <= self.receiver.nxt() {
                 self.receiver.take(start, segment.payload_bytes, flags.has(Flags::FIN), Ecn::NotCapable, false, now);
-            } else if length > 0 || start != self.receiver.nxt() {
+            } else if length > 0 {
+                // Two ends do not answer each other for ever: answers carry no data (`tcp_oow_rate_limited`).
+                self.receiver.schedule_ack_now();
+            } else if start != self.receiver.nxt() {
                 self.answers(now);
             }
         }
@@ -163,6 +179,7 @@ impl Connection {
         }
         if self.handshake.is_open() {
             if !self.acknowledges_ours(segment) {
+                self.denies(segment);
                 return;
             }
             self.establish(segment, now);

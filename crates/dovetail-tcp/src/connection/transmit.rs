@@ -2,7 +2,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Broken, Connection, State, stamp};
+use super::{Broken, Connection, Reset, State, stamp};
 use crate::{
     segment::{Blocks, Ecn, Flags, Options, Segment},
     sender::Chunk,
@@ -13,7 +13,7 @@ impl Connection {
     #[must_use]
     pub fn poll_at(&self, now: Nanos) -> Option<Nanos> {
         let at = match self.state {
-            _ if self.sends_reset || self.sends_bare => Some(now),
+            _ if self.reset.is_some() || self.sends_bare => Some(now),
             State::Closed | State::Listen => None,
             State::SynSent => Some(self.handshake.due_at()),
             _ if self.handshake.is_open() => {
@@ -27,11 +27,8 @@ impl Connection {
 
     /// The next segment to send; `None` if there is nothing more at `now`.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Segment> {
-        if core::mem::take(&mut self.sends_reset) {
-            let sequence = self.reset_number;
-            return Some(
-                self.acknowledges(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now),
-            );
+        if let Some(reset) = self.reset.take() {
+            return Some(self.reset(reset, now));
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -57,7 +54,7 @@ impl Connection {
             if self.sender.timer_at().is_some_and(|at| at <= now) {
                 self.sender.on_timer(now);
                 if self.sender.gives_up(self.config.retries) {
-                    self.resets(self.ours.number(self.sender.nxt()));
+                    self.reset = Some(Reset::Ends);
                     self.breaks(Broken::TimedOut);
                     return self.poll_transmit(now);
                 }
@@ -69,12 +66,22 @@ impl Connection {
         self.due_acknowledgement(now)
     }
 
+    fn reset(&mut self, reset: Reset, now: Nanos) -> Segment {
+        match reset {
+            Reset::Ends => {
+                let sequence = self.ours.number(self.sender.nxt());
+                self.acknowledges(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now)
+            }
+            Reset::Answers => Segment { sequence: self.denied, flags: Flags::RST, ..Segment::default() },
+        }
+    }
+
     /// The SYN or SYN-ACK.
     fn shake(&mut self, now: Nanos) -> Option<Segment> {
         if now < self.handshake.due_at() {
             return None;
         }
-        if self.handshake.times() > self.config.syn_retries {
+        if self.handshake.times() > self.config.handshake_retries {
             self.breaks(Broken::TimedOut);
             return None;
         }

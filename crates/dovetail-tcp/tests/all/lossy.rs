@@ -197,6 +197,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 quick_acks: quick,
                 hystart,
                 syn_retries: u32::MAX,
+                syn_ack_retries: u32::MAX,
                 retries: u32::MAX,
                 ..if old { Config::year_2005() } else { Config::linux() }
             }

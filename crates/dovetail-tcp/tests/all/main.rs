@@ -16,3 +16,4 @@ mod recorded;
 mod scripts;
 mod short;
 mod shut;
+mod unacceptable;
