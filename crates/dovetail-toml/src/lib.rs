@@ -32,6 +32,7 @@ pub mod values;
 mod config;
 mod fault;
 mod located;
+mod once;
 mod section;
 mod token;
 mod wording;
@@ -39,6 +40,7 @@ mod wording;
 pub use config::{ConfigError, parse, read_text};
 pub use fault::{Fault, read};
 pub use located::Located;
+pub use once::Once;
 pub use section::Section;
 pub use token::{Token, path, read_secret};
 

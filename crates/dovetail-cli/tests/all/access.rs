@@ -199,6 +199,6 @@ fn what_cannot_run_is_a_clear_error_with_status_1() {
     wrong(&text.replace("each = 4, ", ""), "requests: one of each, rate and load");
     wrong(
         &text.replace("between = [\"gateway\", \"lan\"]", "between = [\"elsewhere\", \"lan\"]"),
-        "there is no path from ",
+        "network.toml, line 66: traffic 'gold': there is no path from 'gateway' to 'g1': add a link",
     );
 }

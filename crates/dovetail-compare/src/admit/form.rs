@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dovetail_toml::Once;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -13,7 +14,7 @@ pub(super) type Texts = BTreeMap<Spanned<String>, Spanned<String>>;
 pub(super) struct Document {
     pub(super) resource: Vec<Spanned<ResourceForm>>,
     #[serde(default)]
-    pub(super) best_effort: BestEffortForm,
+    pub(super) best_effort: Once<BestEffortForm>,
     #[serde(default)]
     pub(super) reservation: Vec<Spanned<ReservationForm>>,
 }

@@ -61,7 +61,7 @@ impl From<Contradiction> for NetworkError {
 }
 
 impl Part {
-    fn wrong(self, what: impl Into<String>) -> Result<(), Contradiction> {
+    pub(super) fn wrong(self, what: impl Into<String>) -> Result<(), Contradiction> {
         Err(Contradiction { part: self, why: NetworkError::Network(what.into()) })
     }
 }
@@ -196,6 +196,9 @@ impl Network {
             if traffic.from.contains(&access.gateway) {
                 return self.wrong_traffic(at, "the gateway is no server");
             }
+            if traffic.to.contains(&access.gateway) {
+                return self.wrong_traffic(at, "the gateway is no user");
+            }
             if let Some(user) = traffic.to.iter().find(|user| !users.insert(**user)) {
                 let user = self.nodes.get(*user).map_or("?", |node| &node.name);
                 return self.wrong_traffic(at, &format!("'{}' is named twice: every user is of one class", clip(user)));
@@ -204,7 +207,7 @@ impl Network {
         Ok(())
     }
 
-    fn wrong_traffic(&self, at: usize, what: &str) -> Result<(), Contradiction> {
+    pub(super) fn wrong_traffic(&self, at: usize, what: &str) -> Result<(), Contradiction> {
         Part::Traffic(at).wrong(format!("traffic '{}': {what}", clip(&self.traffic[at].name)))
     }
 
@@ -281,6 +284,7 @@ impl Network {
         self.traffic
             .iter()
             .enumerate()
-            .try_for_each(|(at, traffic)| traffic.check(nodes).or_else(|what| self.wrong_traffic(at, &what)))
+            .try_for_each(|(at, traffic)| traffic.check(nodes).or_else(|what| self.wrong_traffic(at, &what)))?;
+        self.check_paths()
     }
 }

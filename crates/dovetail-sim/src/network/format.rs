@@ -1,6 +1,7 @@
 //! The file format of networks: TOML to plain data, with nothing resolved yet.
 
 use dovetail_sched::{Nanos, units::Rate};
+use dovetail_toml::Once;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -16,8 +17,8 @@ pub(super) struct Document {
     pub(super) source: String,
     #[serde(default)]
     pub(super) seed: u64,
-    pub(super) network: Spanned<NetworkForm>,
-    pub(super) access: Option<Spanned<AccessForm>>,
+    pub(super) network: Spanned<Once<NetworkForm>>,
+    pub(super) access: Option<Spanned<Once<AccessForm>>>,
     #[serde(default)]
     pub(super) node: Vec<Spanned<NodeForm>>,
     pub(super) link: Vec<Spanned<LinkForm>>,
@@ -97,11 +98,11 @@ pub(super) struct TrafficForm {
     pub(super) to: Names,
     pub(super) start: Option<Quantity<Nanos>>,
     pub(super) stop: Option<Quantity<Nanos>>,
-    pub(super) transfers: Option<TransfersForm>,
+    pub(super) transfers: Option<Once<TransfersForm>>,
     pub(super) long_lived: Option<u32>,
-    pub(super) udp: Option<UdpForm>,
-    pub(super) interactive: Option<InteractiveForm>,
-    pub(super) requests: Option<RequestsForm>,
+    pub(super) udp: Option<Once<UdpForm>>,
+    pub(super) interactive: Option<Once<InteractiveForm>>,
+    pub(super) requests: Option<Once<RequestsForm>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,8 +117,8 @@ pub(super) struct AccessForm {
     pub(super) sees_end: Option<bool>,
     pub(super) warm_up: Option<Quantity<Nanos>>,
     pub(super) uplink: Option<Quantity<Rate>>,
-    pub(super) users: Option<UsersForm>,
-    pub(super) servers: Option<ServersForm>,
+    pub(super) users: Option<Once<UsersForm>>,
+    pub(super) servers: Option<Once<ServersForm>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -15,7 +15,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `spec`, `check` | the parts of a network, and whether they fit together |
+//! | `spec`, `check`, `paths` | the parts of a network, and whether they fit together |
 //! | `contender` | what can be compared at a gateway |
 //! | `run` | entry points that run a network; replaced by `without` in builds without TCP |
 //! | `format`, `scenario` | networks described in TOML |
@@ -37,6 +37,8 @@ mod error;
 mod format;
 mod options;
 mod outcome;
+mod paths;
+mod routes;
 mod scenario;
 mod sizes;
 mod spec;
@@ -78,8 +80,6 @@ mod quic;
 mod quic;
 #[cfg(feature = "network")]
 mod request_gateway;
-#[cfg(feature = "network")]
-mod routes;
 #[cfg(feature = "network")]
 mod run;
 #[cfg(feature = "network")]

@@ -124,7 +124,7 @@ impl Network {
             access.map_err(|what| WorkloadError::at(text, file, form.span().start, format!("access: {what}")))
         });
         let access = access.transpose()?;
-        let (hosts, form) = (document.network.span().start, document.network.into_inner());
+        let (hosts, form) = (document.network.span().start, document.network.into_inner().0);
         let network = Self {
             name: document.name.into_inner(),
             description: document.description,
@@ -317,8 +317,8 @@ impl Nodes {
             sees_end: form.sees_end.unwrap_or(false),
             warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
             uplink: form.uplink.as_ref().map(|rate| rate.0),
-            users: form.users.as_ref().map(users).transpose()?,
-            servers: form.servers.as_ref().map(servers).transpose()?.unwrap_or_default(),
+            users: form.users.as_deref().map(users).transpose()?,
+            servers: form.servers.as_deref().map(servers).transpose()?.unwrap_or_default(),
         })
     }
 

@@ -474,9 +474,17 @@ fn networks_with_and_without_a_gateway_are_not_taken_for_each_other() {
     without.traffic.truncate(1);
     without.traffic[0].kind = Kind::LongLived(1);
     assert_eq!(refused(&without, "none"), "no users send requests through a gateway here: add [access]");
-    // A server that no link leads to is detected when a request is sent to it.
-    let apart = asking("each = 1").replace("between = [\"far\", \"p\"]", "between = [\"far\", \"elsewhere\"]");
-    assert_eq!(refused(&parse(&apart).unwrap(), "none"), "there is no path from 'g' to 'far': add a link");
+    // A server that no link leads to, or none from.
+    let far = network.nodes.iter().position(|node| node.name == "far").unwrap();
+    let (mut there, mut back) = (network.clone(), network.clone());
+    there.links.retain(|link| link.to != far);
+    back.links.retain(|link| link.from != far);
+    assert_eq!(refused(&there, "none"), "traffic 'a': there is no path from 'g' to 'far': add a link");
+    assert_eq!(refused(&back, "none"), "traffic 'a': there is no path from 'far' to 'g': add a link");
+    // The provider answers probes.
+    let (mut one_way, watched) = (network.clone(), network.links[network.watched].clone());
+    one_way.links.retain(|link| (link.from, link.to) != (watched.to, watched.from));
+    assert_eq!(refused(&one_way, "none"), "there is no path from 'g' to 'p': add a link");
 }
 
 #[test]

@@ -296,6 +296,15 @@ const MISTAKES: &[Mistake] = &[
     (REQUESTS, "udp = { bytes = 99, rate = \"3/s\" }", 4, "there is a gateway, but no traffic has requests"),
     ("stop = \"9s\"\n", "", 2, "nothing here ends on its own: set a time to stop"),
     ("from = \"s\"", "from = [\"s\", \"g\"]", 16, "traffic 't': the gateway is no server"),
+    ("to = \"u\"", "to = [\"u\", \"g\"]", 16, "traffic 't': the gateway is no user"),
+    ("[\"s\", \"p\"]", "[\"s\", \"x\"]", 16, "traffic 't': there is no path from 'g' to 's': add a link"),
+    (
+        "[\"g\", [\"u\", \"v\"]]",
+        "[\"x\", [\"u\", \"v\"]]",
+        16,
+        "traffic 't': there is no path from 'g' to 'u': add a link",
+    ),
+    ("[access]", "[[access]]", 4, "one table is meant, not an array of them"),
     ("to = \"u\"", "to = [\"u\", \"u\"]", 16, "traffic 't': 'u' is named twice: every user is of one class"),
     (
         REQUESTS,

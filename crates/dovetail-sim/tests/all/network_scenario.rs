@@ -214,6 +214,9 @@ to = "b"
 transfers = { count = 1, size = 1 }
 "#;
 
+/// What is said of an array of tables in the place of a table.
+const ONCE: &str = "one table is meant, not an array of them: write its heading as [this], not as [[this]]";
+
 /// The smallest network with one piece of text replaced.
 fn least(old: &str, new: &str) -> String {
     exchanged(MINIMAL, old, new)
@@ -431,6 +434,17 @@ const MISTAKES: &[Mistake] = &[
         "interactive = { rate = \"5/s\", keystroke = 1, echo = 65536 }",
         7,
         "keystrokes and echoes are from 1 to 65535 bytes",
+    ),
+    ("[network]", "[[network]]", 2, ONCE),
+    ("[network]", "[[network]]\nstop = \"9s\"", 2, ONCE),
+    ("transfers = { count = 1, size = 1 }", "transfers = [{ count = 1, size = 1 }]", 11, ONCE),
+    ("transfers = { count = 1, size = 1 }", "[[traffic.udp]]\nbytes = 99\nrate = \"3/s\"", 11, ONCE),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "long_lived = 1\n[[link]]\nbetween = [\"x\", \"c\"]\nrate = \"1Mbps\"\n[[traffic]]\nname = \"far\"\nfrom = \"b\"\n\
+            to = [\"a\", \"x\"]\ntransfers = { count = 1, size = 1 }",
+        15,
+        "traffic 'far': there is no path from 'b' to 'x': add a link",
     ),
 ];
 
