@@ -36,7 +36,7 @@ use output::Stdout;
 
 /// Runs the command with these arguments, the first of which is the command's name; returns its exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = parsing::with_negative_values(args);
     match Cli::try_parse_from(&args) {
         Ok(cli) => done(&cli.command).map_or_else(|failure| failure.report(&parsing::command_in(&args)), |()| 0),
         Err(end) => parsing::report(&end, &parsing::command_in(&args)),

@@ -36,11 +36,11 @@ pub(crate) struct InputArgs {
     pub(crate) pipeline: Option<PipelineMode>,
 
     /// Maximum packets queued per flow; more are dropped [default: the scenario's, or no limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) queue_packets: Option<u32>,
 
     /// Maximum packets queued over all flows [default: no limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) buffer_packets: Option<u32>,
 
     /// Which packet to drop when a queue is full: tail (the arriving packet), head (the oldest of its flow) or longest (the
@@ -53,11 +53,11 @@ pub(crate) struct InputArgs {
     pub(crate) link: Option<Rate>,
 
     /// Scale time so that the busiest resource has a load of X [default for captures: 0.95]
-    #[arg(long, value_name = "X", value_parser = parse_load, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = parse_load)]
     pub(crate) load: Option<f64>,
 
     /// Seed for all random numbers [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct OutputArgs {
     pub(crate) format: Format,
 
     /// Policies to run at once [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
 
     /// Print one JSON document and nothing else

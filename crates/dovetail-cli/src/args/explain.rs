@@ -43,7 +43,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) seeds: Option<Seeds>,
 
     /// Explain this packet, transfer or request: they are numbered from 0 in order of arrival, packets as in the records
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>, conflicts_with_all = ["flow", "class", "slowest"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>, conflicts_with_all = ["flow", "class", "slowest"])]
     pub(crate) packet: Option<u64>,
 
     /// Explain the packets of this flow, or the requests of this user
@@ -55,7 +55,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) class: Option<String>,
 
     /// How many of the slowest packets to show one by one
-    #[arg(long, value_name = "K", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub(crate) slowest: u16,
 
     #[command(flatten)]

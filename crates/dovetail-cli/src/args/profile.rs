@@ -31,11 +31,11 @@ pub(crate) struct ProfileArgs {
     pub(crate) sizes: Vec<usize>,
 
     /// Packets of each size
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=2_000_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
     pub(crate) packets: u32,
 
     /// Core to measure on [default: the last one that this process may use]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<usize>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<usize>)]
     pub(crate) core: Option<usize>,
 
     /// Rate of the link behind the CPU, for --output
@@ -59,6 +59,6 @@ pub(crate) struct ProfileArgs {
     pub(crate) report: Option<PathBuf>,
 
     /// Seed of the packets, their order, and the functions' tables and keys
-    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
 }

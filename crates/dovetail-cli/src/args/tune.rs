@@ -46,7 +46,7 @@ pub(crate) struct TuneArgs {
 
     /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch, 6 of drr-sff's ratio and threshold, 5
     /// of grants' ageing and 7 of its delay]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) points: Option<u16>,
 
     /// Width of the windows over which shares are taken [default: a second, less if the run is shorter than five]
