@@ -9,7 +9,7 @@ use dovetail_compare::{
     overridden,
 };
 use dovetail_sched::{
-    nearest,
+    nearest, or_meant,
     units::{UnitError, parse_rate, parse_time},
 };
 use dovetail_sim::network::Contender;
@@ -111,7 +111,7 @@ impl<'py> Given<'py> {
     pub(crate) fn end(self) -> PyResult<Unseen> {
         let Ok(name) = self.options.keys().get_item(0) else { return Ok(self.unseen.into_inner()) };
         let (name, known) = (name.to_string(), self.known.into_inner());
-        let meant = or_meant(&name, &known);
+        let meant = or_meant(nearest(&name, known.iter().map(String::as_str)));
         Err(PyTypeError::new_err(format!("there is no option '{name}'{meant}, only {}", known.join(", "))))
     }
 
@@ -236,12 +236,6 @@ impl<'py> Given<'py> {
         let names = given.try_iter().map_err(|_| wrong())?;
         names.map(|name| name?.extract::<String>().map_err(|_| wrong())).collect()
     }
-}
-
-/// A suggestion, to append to a name that is not known.
-pub(crate) fn or_meant(name: &str, known: &[String]) -> String {
-    let meant = nearest(name, known.iter().map(String::as_str));
-    meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default()
 }
 
 /// Whether the text is TOML rather than a path: it has several lines.

@@ -16,6 +16,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use dovetail_compare::{Column, Summary};
+use dovetail_sched::{nearest, or_meant};
 use dovetail_sim::records::{Columns, Outcome};
 use pyo3::{
     exceptions::PyKeyError,
@@ -23,7 +24,7 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyIterator, PyList, PyTuple},
 };
 
-use crate::{given::or_meant, pickled, run::raised};
+use crate::{pickled, run::raised};
 
 /// The most rows that a notebook shows.
 const MAX_ROWS_SHOWN: usize = 20;
@@ -160,7 +161,8 @@ impl Table {
     }
 
     fn no_column(&self, column: &str) -> PyErr {
-        let meant = or_meant(column, &self.columns());
+        let columns = self.columns();
+        let meant = or_meant(nearest(column, columns.iter().map(String::as_str)));
         PyKeyError::new_err(format!("there is no column '{}'{meant}", column.escape_debug()))
     }
 

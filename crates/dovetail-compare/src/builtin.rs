@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
     error::{Error, Misuse},
+    kind::Kind,
     output::{print, print_json},
     supply::read_text,
     table::Table,
@@ -74,7 +75,7 @@ fn name_in(path: &Path) -> Option<&str> {
     }
 }
 
-/// For a capture or a table in the place of a scenario, reports where it is given.
+/// For a capture, a table or a file for another command in the place of a scenario, reports where it goes.
 fn traffic_goes_elsewhere(path: &Path, read: Result<String, Error>) -> Result<String, Error> {
     let (option, what): (&'static [&'static str], &str) = match &read {
         Err(Error::File { source, .. }) if source.kind() == ErrorKind::InvalidData => {
@@ -83,7 +84,13 @@ fn traffic_goes_elsewhere(path: &Path, read: Result<String, Error>) -> Result<St
         Ok(text) if text.trim_start_matches('\u{feff}').starts_with("arrival_ns,") => {
             (&["workload"], "is a table of packets; tables")
         }
-        _ => return read,
+        Ok(text) => {
+            return match Kind::of(text).filter(|kind| !kind.is_traffic()) {
+                Some(other) => Err(other.in_place_of("a scenario or a network", path)),
+                None => read,
+            };
+        }
+        Err(_) => return read,
     };
     Err(Misuse::option(option, format!("{} {what} are given here, not as the scenario", path.display())).into())
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use dovetail_sched::{PolicyError, nearest, units::UnitError};
+use dovetail_sched::{PolicyError, nearest, or_meant, units::UnitError};
 use dovetail_sim::{
     ModeError, SimulateError,
     network::NetworkError,
@@ -207,6 +207,18 @@ pub enum Misuse {
         /// The available scenarios.
         known: String,
     },
+    /// A file of another kind than the command reads.
+    #[error("{} is {is}, for {goes}: {wanted} goes here", path.display())]
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        is: &'static str,
+        /// The commands that read it.
+        goes: &'static str,
+        /// What this command reads.
+        wanted: &'static str,
+    },
     /// The network function does not exist.
     #[error("there is no function '{name}'{}, only {known} and all", or_meant(nearest(name, known.split(", "))))]
     NoFunction {
@@ -227,12 +239,6 @@ pub enum Misuse {
 fn and_why(notices: &[Notice]) -> String {
     let each: Vec<_> = notices.iter().map(|notice| format!("{} {}", notice.count, notice.what)).collect();
     if each.is_empty() { String::new() } else { format!(": {}", each.join("; ")) }
-}
-
-/// A suggestion, to append to a name that is not known.
-#[must_use]
-pub fn or_meant(meant: Option<&str>) -> String {
-    meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 impl Misuse {

@@ -27,7 +27,7 @@ use crate::{
     progress::{Progress, Task},
     provenance::{InputFile, Sources, Stated},
     supply::Supply,
-    table::figure,
+    table::megabits,
 };
 
 /// The link of the published experiments, for captures whose link is not given.
@@ -349,17 +349,17 @@ fn pipeline_of(scenario: &Scenario) -> Result<Option<PipelineMode>, Error> {
 /// load on one of them.
 fn balance(classes: &mut ClassSet, found: &mut Survey) -> Option<String> {
     let [cpu, link] = found.demand.first_chunk_mut()?;
-    let megabits = found.bytes as f64 * 8e-6 / cpu.as_secs_f64();
+    let mbps = found.bytes as f64 * 8e-6 / cpu.as_secs_f64();
     // A rate of three digits.
-    let digit = 10f64.powf((megabits.log10() - 2.0).floor());
-    let megabits = (megabits / digit).round() * digit;
-    let rate = parse_rate(&format!("{megabits}Mbps")).ok()?;
+    let digit = 10f64.powf((mbps.log10() - 2.0).floor());
+    let mbps = (mbps / digit).round() * digit;
+    let rate = parse_rate(&format!("{mbps}Mbps")).ok()?;
     classes.set_rate("link", rate).ok()?;
     *link = Nanos::from_f64(rate.nanos_for(found.bytes as f64));
     Some(format!(
         "no box is described: flows are assigned to four kinds of processing at random, and the link of {} Mbit/s has \
          the same load as the CPU; describe yours with --link or a scenario",
-        figure(megabits)
+        megabits(mbps)
     ))
 }
 

@@ -19,6 +19,7 @@ mod error;
 mod explain;
 mod html;
 mod interval;
+mod kind;
 mod meters;
 #[cfg(feature = "profile")]
 pub mod profile;
@@ -47,7 +48,7 @@ pub use admit::admit;
 pub use ahead::drawn_ahead;
 pub use builtin::scenarios;
 pub use compare::{Simulated, compare, compare_in_full, simulate};
-pub use error::{Error, Misuse, or_meant};
+pub use error::{Error, Misuse};
 pub use explain::{Selection, explain};
 pub use overrides::overridden;
 #[cfg(feature = "profile")]

@@ -72,6 +72,16 @@ pub fn figure(value: f64) -> String {
     thousands(&format!("{value:.digits$}"))
 }
 
+/// A rate in Mbit/s like a [`figure`], with two digits where that would round to one or to none: a link may carry a bit a second.
+pub fn megabits(mbps: f64) -> String {
+    // Nothing is measured in less than a thousandth of a bit a second.
+    if !(1e-9..1e-3).contains(&mbps) {
+        return figure(mbps);
+    }
+    let digits = 1 - mbps.log10().floor() as i32;
+    format!("{mbps:.*}", digits.unsigned_abs() as usize).trim_end_matches('0').to_owned()
+}
+
 /// A count with separated thousands.
 pub fn count(value: u64) -> String {
     thousands(&value.to_string())
@@ -110,6 +120,14 @@ mod tests {
         let shown: Vec<_> = [0.0, 0.1234, 1.239, 45.67, 1234.5, 1_234_567.0, -9876.0].map(figure).into();
         assert_eq!(shown, ["0", "0.123", "1.24", "45.7", "1,234", "1,234,567", "-9,876"]);
         assert_eq!(count(1_000_000), "1,000,000");
+    }
+
+    #[test]
+    fn slow_rates_are_not_shown_as_none() {
+        let shown: Vec<_> =
+            [1e-6, 1e-5, 9.5e-5, 9.99e-4, 1e-3, 0.0096, 0.064, 2.0, 400.0, 0.0, 1e-12].map(megabits).into();
+        let as_figures = ["0.001", "0.010", "0.064", "2.00", "400", "0", "0.000"];
+        assert_eq!(shown, [&["0.000001", "0.00001", "0.000095", "0.001"][..], &as_figures].concat());
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::fmt::Display;
 
-use dovetail_compare::or_meant;
-use dovetail_sched::{PolicyError, nearest};
+use dovetail_sched::{PolicyError, nearest, or_meant};
 use thiserror::Error;
 
 /// Why an experiment could not be run.
@@ -17,13 +16,16 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The experiment does not exist.
-    #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(nearest(name, known.split(", "))))]
+    #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(nearest(name, known.split(", ").chain(["all"]))))]
     Unknown {
         /// The name given.
         name: String,
         /// The available experiments.
         known: String,
     },
+    /// An experiment is named twice.
+    #[error("{0} is named twice")]
+    Twice(String),
     /// A field of [`ReproduceOptions`](crate::ReproduceOptions) that a list of experiments would ignore.
     #[error("{0}: name an experiment, or all")]
     NothingNamed(&'static str),

@@ -77,7 +77,7 @@ pub use demand::{Demand, DemandError, MAX_RESOURCES};
 pub use entry::{Knobs, PolicyError, Setup};
 pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
 pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap, Number};
-pub use nearest::nearest;
+pub use nearest::{nearest, or_meant};
 pub use policy::{Evicted, Policy};
 pub use prefetch::prefetch;
 pub use queued::Queued;

@@ -1,6 +1,6 @@
 //! Suggestions for misspelt names.
 
-use alloc::vec::Vec;
+use alloc::{format, string::String, vec::Vec};
 use core::cmp::Reverse;
 
 /// The name that `word` most likely misspells: one of `known` that is few changes away, a change being a letter that is
@@ -21,6 +21,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         (changes <= most).then_some((changes, Reverse(begin), name))
     });
     candidates.min_by_key(|&(changes, begin, _)| (changes, begin)).map(|(.., name)| name)
+}
+
+/// A suggestion, to append to a name that is not known: ` (did you mean drfq?)`, or nothing.
+#[must_use]
+pub fn or_meant(meant: Option<&str>) -> String {
+    meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 /// The number of changes that turn one into the other.
@@ -65,6 +71,12 @@ mod tests {
         ] {
             assert_eq!(nearest(word, known), meant, "{word}");
         }
+    }
+
+    #[test]
+    fn a_suggestion_follows_the_name_or_nothing_does() {
+        assert_eq!(or_meant(nearest("drqf", ["fifo", "drfq"])), " (did you mean drfq?)");
+        assert_eq!(or_meant(nearest("fastest", ["fifo", "drfq"])), "");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dovetail_sched::{cost, nearest};
+use dovetail_sched::{cost, nearest, or_meant};
 
 use super::{LiveError, clock, counters::ProgramCounters, elsewhere::elsewhere, privileges};
 pub(super) use crate::programs::Library;
@@ -108,8 +108,7 @@ fn load(config: &Config) -> Result<Option<(Programs, Vec<String>)>, LiveError> {
 fn missing(class: &str, program: &str, library: Option<&Library>) -> String {
     const MAX_NAMED: usize = 10;
     let known: Vec<_> = library.into_iter().flat_map(Library::names).collect();
-    let meant =
-        nearest(program, known.iter().copied()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    let meant = or_meant(nearest(program, known.iter().copied()));
     let mut list = known.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
     if list.is_empty() {
         list.push_str("nor any other");

@@ -363,6 +363,54 @@ fn wrong_files_are_told_where_and_what() {
 }
 
 #[test]
+fn a_file_for_another_command_is_called_what_it_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let run = "'dovetail compare', 'dovetail explain' and 'dovetail tune'";
+    for (args, file, is, wanted) in [
+        (&["admit"][..], "scenarios/middlebox.toml", &*format!("a scenario, for {run}"), "a list of reservations"),
+        (&["admit"], "scenarios/drr-sff.toml", &format!("a network, for {run}"), "a list of reservations"),
+        (
+            &["admit"],
+            "packaging/middlebox.toml",
+            "the configuration of a middlebox, for 'dovetail middlebox'",
+            "a list of reservations",
+        ),
+        (
+            &["compare"],
+            "scenarios/admit/refusals.toml",
+            "a list of reservations, for 'dovetail admit'",
+            "a scenario or a network",
+        ),
+        (
+            &["tune", "--policy", "tradeoff"],
+            "packaging/middlebox.toml",
+            "the configuration of a middlebox, for 'dovetail middlebox'",
+            "a scenario or a network",
+        ),
+        (
+            &["explain", "--policy", "drfq"],
+            "packaging/gateway.toml",
+            "the configuration of a gateway, for 'dovetail gateway'",
+            "a scenario or a network",
+        ),
+    ] {
+        let path = root.join(file).display().to_string();
+        let output = dovetail(&[args, &[&path]].concat());
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with(&format!("dovetail: {path} is {is}: {wanted} goes here\n")), "{said}");
+    }
+    // With a mistake, and with the name of one that comes with the command.
+    let folder = folder("admit-other");
+    let mistaken = "[network]\nstop = 3\n";
+    let output = dovetail(&["admit", &written(&folder, mistaken)]);
+    assert!(String::from_utf8(output.stderr).expect("text").contains("file.toml is a network, for "));
+    let output = dovetail(&["admit", "websearch"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(2) && said.contains("websearch is a scenario, for "), "{said}");
+}
+
+#[test]
 fn what_cannot_be_read_is_said() {
     let folder = folder("admit-unreadable");
     let code = |args: &[&str]| dovetail(args).status.code();

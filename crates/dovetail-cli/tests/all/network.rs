@@ -424,12 +424,21 @@ fn a_link_that_nothing_crosses_is_noted() {
 }
 
 #[test]
+fn a_link_of_a_bit_a_second_is_not_shown_as_none() {
+    let folder = folder("network-slow");
+    let text = "name = \"x\"\n[network]\nstop = \"9000s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1bps\"\nwatched = true\n\
+        [[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"b\"\nudp = { bytes = 40, rate = \"1bps\" }\n";
+    let said = stdout(&["compare", &written(&folder, "slow.toml", text), "--policy", "fifo"]);
+    assert!(said.contains("at 0.000001 Mbit/s") && !said.contains("0.000 "), "{said}");
+}
+
+#[test]
 fn a_network_that_cannot_run_is_a_clear_error_with_status_1() {
     let folder = folder("network-wrong");
     let apart = SMALL_NETWORK.replace("between = [\"r0\", [", "between = [\"elsewhere\", [");
     let unknown = SMALL_NETWORK.replace("mtu = 1040", "mtu = 1040\nspeed = 3");
     for (text, said) in [
-        (&apart, "there is no path from "),
+        (&apart, "network.toml, line 21: traffic 'web': there is no path from '"),
         (&unknown, "network.toml, line 7: unknown field `speed`"),
         (&SMALL_NETWORK.replace("watched = true\n", ""), "network.toml: one link is to have watched = true"),
     ] {

@@ -10,10 +10,12 @@ mod parse;
 mod request;
 mod show;
 
-use std::io::Write;
+use std::{io::Write, path::Path};
 
 use crate::{
+    builtin::text_of,
     error::Error,
+    kind::Kind,
     options::AdmitOptions,
     output::{print, print_json},
     supply::read_text,
@@ -24,13 +26,21 @@ use request::Request;
 /// Requests reservations in the order of a file, and writes to `out` which are admitted.
 ///
 /// # Errors
-/// If the file cannot be read or is invalid, or writing to `out` fails.
+/// If the file cannot be read, is invalid or is for another command, or writing to `out` fails.
 pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
     let name = options.file.display().to_string();
-    let text = options.text.clone().map_or_else(|| read_text(&options.file), Ok)?;
-    let request = Request::parse(&text, &name).map_err(Error::Reservations)?;
+    let text = options.text.clone().map_or_else(|| read(&options.file), Ok)?;
+    let request = Request::parse(&text, &name).map_err(|wrong| match Kind::of(&text) {
+        Some(other) if other != Kind::Reservations => other.in_place_of("a list of reservations", &options.file),
+        _ => Error::Reservations(wrong),
+    })?;
     let answers = Answers::of(&request, options.bound);
     if options.json { print_json(out, &json::json(&answers, &name)) } else { print(out, &show::text(&answers, &name)) }
+}
+
+/// The text of a file, or that of the scenario with this name, so that it is called one.
+fn read(path: &Path) -> Result<String, Error> {
+    read_text(path).or_else(|error| path.to_str().and_then(text_of).map(str::to_owned).ok_or(error))
 }
 
 #[cfg(test)]

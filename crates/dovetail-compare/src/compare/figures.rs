@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     interval::interval,
-    table::{count, figure},
+    table::{count, figure, megabits},
 };
 
 /// A column of the table.
@@ -39,7 +39,7 @@ pub(super) fn columns(resources: &[String]) -> Vec<Column> {
     });
     let rest = [
         column("makespan s", "/makespan_s", 1.0, four),
-        column("Mbit/s", "/throughput_mbps", 1.0, figure),
+        column("Mbit/s", "/throughput_mbps", 1.0, megabits),
         column("Jain", "/fairness/jain_dominant", 1.0, four),
         column("gap ms", "/fairness/max_active_time_gap_us", millis, figure),
         column("mean ms", "/latency_us/mean", millis, figure),

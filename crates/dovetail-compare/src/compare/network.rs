@@ -30,7 +30,7 @@ use crate::{
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
     summary::{Place, Sampled, Summary},
-    table::{Table, bounded, count, counted, figure},
+    table::{Table, bounded, count, counted, megabits},
 };
 
 /// Compared by default: the baseline, fair queueing, and policies that favour short flows.
@@ -252,7 +252,7 @@ impl Comparison<'_> {
             header.extend([format!("{name} Mbit/s"), format!("least {WINDOW_S} s")]);
         }
         let mut table = Table { header, rows: Vec::new(), words: 1 };
-        let shown = |value: Option<f64>, factor: f64| bounded(value.map(|value| value * factor), false);
+        let rate = |mbps: Option<f64>| mbps.map_or_else(|| "–".to_owned(), megabits);
         let mean = |times: Times, factor: f64| bounded(times.mean_s.map(|mean| mean * factor), times.at_least.mean_s);
         for run in self.runs {
             let link = run.outcome.link;
@@ -269,7 +269,7 @@ impl Comparison<'_> {
             }
             let streams = self.rates(run);
             for (_, rates) in with_rate.iter().map(|&at| streams[at]) {
-                row.extend([shown(rates.mean_mbps, 1.0), shown(rates.least_window_mbps, 1.0)]);
+                row.extend([rates.mean_mbps, rates.least_window_mbps].map(rate));
             }
             table.push(row);
         }
@@ -332,7 +332,7 @@ impl Comparison<'_> {
             traffic.collect::<Vec<_>>().join(", "),
             name(link.from),
             name(link.to),
-            figure(link.rate.bps() / 1e6),
+            megabits(link.rate.bps() / 1e6),
             match transport.protocol {
                 Protocol::Tcp => "TCP",
                 Protocol::Quic => "QUIC",

@@ -17,7 +17,7 @@ use crate::{
     network::{Asked, NetworkRun, Under},
     options::ExplainOptions,
     progress::Progress,
-    table::{count, figure},
+    table::{count, figure, megabits},
 };
 
 pub(super) fn explain(
@@ -49,7 +49,7 @@ fn setting(network: &Network, run: &NetworkRun) -> String {
         count(run.outcome.access.as_ref().map_or(0, |access| access.exchanges.len() as u64)),
         count(users(network).count() as u64),
         figure(run.outcome.ended.as_secs_f64()),
-        figure(link.rate.bps() / 1e6),
+        megabits(link.rate.bps() / 1e6),
     )
 }
 

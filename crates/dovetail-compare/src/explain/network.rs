@@ -18,7 +18,7 @@ use crate::{
     network::{Asked, NetworkRun, Under},
     options::ExplainOptions,
     progress::Progress,
-    table::{count, figure},
+    table::{count, figure, megabits},
 };
 
 pub(super) fn explain(
@@ -60,7 +60,7 @@ fn setting(network: &Network, run: &NetworkRun) -> String {
         network.name,
         count(run.outcome.transfers.len() as u64),
         figure(run.outcome.ended.as_secs_f64()),
-        figure(link.rate.bps() / 1e6),
+        megabits(link.rate.bps() / 1e6),
     )
 }
 

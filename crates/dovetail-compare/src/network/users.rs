@@ -9,7 +9,7 @@ use dovetail_stats::{Durations, Quantile};
 use serde::Serialize;
 
 use super::times::split;
-use crate::table::figure;
+use crate::table::{figure, megabits};
 
 /// Bytes sent by the watched link, second by second.
 #[derive(Debug, Clone, Default)]
@@ -149,7 +149,7 @@ pub fn setting(network: &Network) -> String {
         "{}: {}; a downlink of {} Mbit/s",
         network.name,
         traffic.join(", "),
-        figure(network.links[network.watched].rate.bps() / 1e6)
+        megabits(network.links[network.watched].rate.bps() / 1e6)
     )
 }
 

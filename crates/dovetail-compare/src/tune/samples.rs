@@ -30,7 +30,7 @@ use crate::{
     run::Plan,
     sampling::{self, INTERVAL},
     setting::{Traffic, closing, odd},
-    table::{Table, count, figure},
+    table::{Table, count, figure, megabits},
 };
 
 #[derive(Serialize)]
@@ -223,7 +223,7 @@ impl Samples<'_> {
             named("gap ms", "/max_active_time_gap_us", millis)
         };
         let rest = [
-            named("Mbit/s", "/throughput_mbps", figure),
+            named("Mbit/s", "/throughput_mbps", megabits),
             named("work", "/work_per_s", three),
             named("Jain", "/jain_dominant", four),
             named("worst share", "/worst_share", three),

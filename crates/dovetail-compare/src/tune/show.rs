@@ -13,7 +13,7 @@ use crate::{
     provenance::Provenance,
     run::Plan,
     setting::{Traffic, closing, odd, pipeline_named},
-    table::{Table, count, figure},
+    table::{Table, count, figure, megabits},
 };
 
 /// Curves in all output formats.
@@ -125,7 +125,7 @@ impl Tuning<'_> {
             let first = [format!("{}{mark}", point.value), format!("{:.4}", summary.makespan.as_secs_f64())];
             let busy = summary.utilisation.iter().map(|share| format!("{:.2}", share * 100.0));
             let rest = [
-                figure(summary.throughput_mbps),
+                megabits(summary.throughput_mbps),
                 format!("{:.3}", point.work()),
                 share(summary.jain_dominant, 4),
                 share(point.worst_share(), 3),

@@ -17,7 +17,7 @@ use crate::{
         plot::{Axis, Plot, Series},
     },
     setting::closing,
-    table::{Table, figure},
+    table::{Table, figure, megabits},
 };
 
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ fn recommended(tuning: &Tuning) -> (&str, Got) {
 }
 
 /// A row per threshold, a column per ratio.
-fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
+fn matrix(tuning: &Tuning, shown: fn(Got) -> String) -> Table {
     let ratios = tuning.ratios.iter().map(|ratio| format!("ratio {ratio}"));
     let mut table =
         Table { header: ["threshold".to_owned()].into_iter().chain(ratios).collect(), rows: Vec::new(), words: 1 };
@@ -89,7 +89,7 @@ fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
         let cell = |place: usize, point: &Point| {
             let chosen = matches!(tuning.choice, Choice::Setting { at, .. } if at == place);
             let mark = if chosen { "*" } else { "" };
-            format!("{mark}{}", figure(value(point.got)))
+            format!("{mark}{}", shown(point.got))
         };
         let cells = tuning.points.iter().enumerate().skip(at).step_by(columns).map(|(place, point)| cell(place, point));
         table.push([format!("{} kB", figure(bytes as f64 / 1e3))].into_iter().chain(cells));
@@ -103,7 +103,7 @@ fn beside(tuning: &Tuning) -> Table {
     let rows = tuning.beside.iter().filter(|(policy, _)| *policy != chosen);
     let rows = rows.map(|(policy, got)| (format!("  {policy}"), *got));
     for (policy, got) in rows.chain([(format!("* {chosen}"), got)]) {
-        table.push([policy, figure(got.short_s * 1e3), figure(got.long_mbps)]);
+        table.push([policy, figure(got.short_s * 1e3), megabits(got.long_mbps)]);
     }
     table
 }
@@ -144,8 +144,8 @@ pub(super) fn text(tuning: &Tuning, report: Option<&Path>) -> String {
     let text = format!(
         "{}\n\n{SHORT}\n{}\n\n{LONG}\n{}\n\n{}\n\n{recommended}\n{why}\n{}",
         tuning.network,
-        matrix(tuning, |got| got.short_s * 1e3).to_terminal(),
-        matrix(tuning, |got| got.long_mbps).to_terminal(),
+        matrix(tuning, |got| figure(got.short_s * 1e3)).to_terminal(),
+        matrix(tuning, |got| megabits(got.long_mbps)).to_terminal(),
         beside(tuning).to_terminal(),
         closing(&[], None, report),
     );
@@ -164,9 +164,9 @@ pub(super) fn page(tuning: &Tuning) -> Page {
     page.blocks.extend([
         Block::Table(beside(tuning)),
         Block::Text(SHORT.into()),
-        Block::Table(matrix(tuning, |got| got.short_s * 1e3)),
+        Block::Table(matrix(tuning, |got| figure(got.short_s * 1e3))),
         Block::Text(LONG.into()),
-        Block::Table(matrix(tuning, |got| got.long_mbps)),
+        Block::Table(matrix(tuning, |got| megabits(got.long_mbps))),
         Block::More { title: COME_FROM.to_owned(), table: tuning.provenance.table() },
     ]);
     page
