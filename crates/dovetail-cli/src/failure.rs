@@ -65,7 +65,7 @@ impl From<dovetail_experiments::Error> for Failure {
         use dovetail_experiments::Error as Wrong;
         match error {
             Wrong::Compare(error) => error.into(),
-            Wrong::Unknown { .. } => Self::misuse(error),
+            Wrong::Unknown { .. } | Wrong::Twice(_) => Self::misuse(error),
             Wrong::NothingNamed(field) => Self::misuse(format!("{}: name an experiment, or all", option(field))),
             wrong @ Wrong::NoTrial { .. } => Self::misuse(format!("--{wrong}")),
             Wrong::NoReplay(known) => Self::misuse(format!("--trace: none of these replays a capture; {known} do")),

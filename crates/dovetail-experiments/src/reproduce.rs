@@ -68,24 +68,36 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     let traces = options.traces.iter().map(|path| Supply::open(path)).collect::<Result<Vec<_>, _>>()?;
     let given = Given { traces: &traces, bar: bar.as_ref() };
     let mut findings = Vec::new();
+    let mut failure = None;
     for (at, &experiment) in experiments.iter().enumerate() {
         if bar.stop().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Err(Error::broken("stopped"));
+            failure = Some(Error::broken("stopped"));
+            break;
         }
         bar.rename(experiment.name);
-        findings.push((
-            experiment,
-            match &trials {
-                Some(trials) => {
-                    let mut finding = (trials[at])(&given)?;
-                    known::mark(experiment.name, false, &mut finding.rows);
-                    finding
-                }
-                None => made(experiment, &given, is_all(&options.names))?,
-            },
-        ));
+        let found = match &trials {
+            Some(trials) => (trials[at])(&given).map(|mut finding| {
+                known::mark(experiment.name, false, &mut finding.rows);
+                finding
+            }),
+            None => made(experiment, &given, is_all(&options.names)),
+        };
+        match found {
+            Ok(finding) => findings.push((experiment, finding)),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
     }
     drop(bar);
+    if let Some(error) = failure {
+        // What took minutes is shown all the same; a document would not be whole.
+        for (experiment, finding) in findings.iter().filter(|_| !options.json) {
+            print(out, &text(experiment, finding))?;
+        }
+        return Err(error);
+    }
     let tally = Tally::of(findings.iter().flat_map(|(_, finding)| &finding.rows));
     // Results that took minutes are shown even if the page cannot be written.
     let written = report.map(|report| report.keep_text(&page(&findings).to_html())).transpose();
@@ -111,6 +123,7 @@ fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Find
     match (experiment.run)(given) {
         // If named, this is an error; among all, it is an experiment that may run elsewhere.
         Err(why) if why.is_lacking() && of_all => Ok(Finding::left_out(&why)),
+        Err(Error::Lacking(why)) => Err(Error::Lacking(format!("{}: {why}", experiment.name))),
         Err(why) => Err(why),
         Ok(mut finding) => {
             let own_traffic = experiment.by_trace && !given.traces.is_empty();
@@ -166,6 +179,9 @@ fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Error> {
     };
     // Also beside 'all', a name that does not exist is a mistake.
     let named = names.iter().filter(|name| *name != ALL).map(find).collect::<Result<Vec<_>, _>>()?;
+    if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        return Err(Error::Twice(twice.clone()));
+    }
     Ok(if is_all(names) { EXPERIMENTS.to_vec() } else { named })
 }
 
@@ -180,7 +196,7 @@ mod tests {
         let lacks = Experiment::of("a paper", "lacks", "nothing", |_| Err(Error::lacking("no such device")));
         let fails = Experiment::of("a paper", "fails", "nothing", |_| Err(Error::broken("it broke")));
         let given = Given { traces: &[], bar: &Silent };
-        assert!(made(&lacks, &given, false).is_err());
+        assert_eq!(made(&lacks, &given, false).err().unwrap().to_string(), "lacks: no such device");
         assert!(made(&fails, &given, true).is_err());
         let finding = made(&lacks, &given, true).unwrap();
         assert_eq!(text(&lacks, &finding), "lacks: nothing (a paper)\n\nLeft out: no such device.\n");

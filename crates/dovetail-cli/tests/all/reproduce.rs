@@ -245,6 +245,21 @@ fn a_build_without_a_test_bed_says_how_to_get_one() {
     }
 }
 
+#[cfg(not(feature = "bed"))]
+#[test]
+fn what_came_out_before_an_experiment_failed_is_shown() {
+    let output = dovetail(&["reproduce", "msfrs-fig5", "msfrs-table2", "atfq-fig1"]);
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(said.starts_with("msfrs-fig5: ") && !said.contains("atfq-fig1: "), "{said}");
+    assert!(
+        !said.contains("rows hold") && errors.starts_with("dovetail: msfrs-table2: it is measured on a real link"),
+        "{said}{errors}"
+    );
+    let output = dovetail(&["reproduce", "msfrs-fig5", "msfrs-table2", "--json"]);
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "a document is whole or not there");
+}
+
 #[cfg(feature = "bed")]
 #[test]
 fn a_real_link_that_cannot_be_made_is_a_clear_error() {
@@ -374,8 +389,12 @@ fn what_would_be_ignored_is_refused() {
         (&["reproduce", "--trace", "nowhere.pcap"], "--trace: name an experiment"),
         (&["reproduce", "--live"], "--live: name an experiment"),
         (&["reproduce", "all", "nope"], "there is no experiment 'nope'"),
+        (&["reproduce", "ALL"], "there is no experiment 'ALL' (did you mean all?)"),
+        (&["reproduce", "msfrs-fig5", "atfq-fig1", "msfrs-fig5"], "msfrs-fig5 is named twice"),
         (&["reproduce", "tradeoff-fig1", "--trace", "nowhere.pcap"], "tradeoff-fig7, tradeoff-fig8, tradeoff-fig9 do"),
         (&["compare", "--load", "1e-12"], "from 0.000001 to 1000"),
+        (&["compare", "--link", "-1Mbps"], "'-1Mbps' for '--link <RATE>': out of range: over 0 and at most 1000Tbps"),
+        (&["compare", "--window", "-5ms"], "'-5ms' for '--window <TIME>': out of range: from 0"),
         (&["compare", "--seed", "-1"], "invalid value '-1' for '--seed"),
         (&["compare", "--jobs", "-1"], "invalid value '-1' for '--jobs"),
         (&["explain", "--policy", "fifo", "--packet", "-1"], "invalid value '-1' for '--packet"),
