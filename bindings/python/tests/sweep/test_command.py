@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 _SCRIPT = str(Path(sys.executable).parent / "dovetail")
@@ -38,6 +39,15 @@ def test_the_installed_command_has_sweeps(installed, arguments):
 def test_what_is_stored_is_shown(results):
     said = command("sweep", "--out", "out", "--table", "throughput_mbps", cwd=results)
     assert said.returncode == 0 and "throughput_mbps" in said.stdout, said.stderr
+
+
+def test_large_medians_are_shown_in_full():
+    from dovetail.sweep.command import _aligned
+
+    table = pa.table({"policy": ["drr", "fifo"], "dropped": [41215.5, None], "dropped.p5": [40999, 7], "p99": [254.71, 9999.6]})
+    assert _aligned(table) == ("policy  dropped  dropped.p5    p99\n"
+                               "   drr    41216       40999  254.7\n"
+                               "  fifo        –           7  10000")
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,10 @@ def _aligned(table: Any) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    # Four digits, but never as 4.122e+04.
+    return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
 
 
 def _discard_output() -> None:
