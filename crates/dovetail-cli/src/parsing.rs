@@ -38,7 +38,7 @@ fn with_command(message: &str, command: &str) -> String {
 }
 
 /// The arguments with negative values attached to their options, as in `--link=-1Mbps`: the parser takes a value that begins
-/// with a hyphen for another option, where whoever reads the value says its range. No option is called by a digit.
+/// with a hyphen for another option, but the value's own reader says its range. No option is called by a digit.
 pub(crate) fn with_negative_values(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let is_negative = |arg: &str| {
         arg.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))

@@ -86,7 +86,7 @@ fn traffic_goes_elsewhere(path: &Path, read: Result<String, Error>) -> Result<St
         }
         Ok(text) => {
             return match Kind::of(text).filter(|kind| !kind.is_traffic()) {
-                Some(other) => Err(other.in_place_of("a scenario or a network", path)),
+                Some(other) => Err(other.instead_of("a scenario or a network", path)),
                 None => read,
             };
         }

@@ -45,7 +45,7 @@ impl Kind {
     }
 
     /// The error for a file of this kind in the place of what is `wanted`.
-    pub(crate) fn in_place_of(self, wanted: &'static str, path: &Path) -> Error {
+    pub(crate) fn instead_of(self, wanted: &'static str, path: &Path) -> Error {
         const RUN: &str = "'dovetail compare', 'dovetail explain' and 'dovetail tune'";
         let (is, goes) = match self {
             Self::Scenario => ("a scenario", RUN),

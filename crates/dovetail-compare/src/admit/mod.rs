@@ -31,7 +31,7 @@ pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
     let name = options.file.display().to_string();
     let text = options.text.clone().map_or_else(|| read(&options.file), Ok)?;
     let request = Request::parse(&text, &name).map_err(|wrong| match Kind::of(&text) {
-        Some(other) if other != Kind::Reservations => other.in_place_of("a list of reservations", &options.file),
+        Some(other) if other != Kind::Reservations => other.instead_of("a list of reservations", &options.file),
         _ => Error::Reservations(wrong),
     })?;
     let answers = Answers::of(&request, options.bound);
