@@ -2,15 +2,14 @@
 
 use std::io::Write;
 
-use crate::{
-    args::{LabArgs, LabCommand},
-    failure::Failure,
-};
+use crate::{args::LabArgs, failure::Failure};
 
 #[cfg(target_os = "linux")]
 pub(crate) fn run(args: &LabArgs, out: &mut dyn Write) -> Result<(), Failure> {
     use dovetail_box::live::lab::{Show, ShowError, show};
     use dovetail_sched::units::parse_time;
+
+    use crate::args::LabCommand;
 
     let LabCommand::Up(args) = &args.command;
     crate::logging::install()?;

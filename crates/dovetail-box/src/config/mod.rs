@@ -15,7 +15,7 @@ mod tunnel;
 
 pub use class::{Class, Effect, Marks, Match};
 pub use dovetail_toml::ConfigError;
-#[cfg(all(feature = "live", not(feature = "af-xdp")))]
+#[cfg(all(feature = "live", target_os = "linux", not(feature = "af-xdp")))]
 pub(crate) use file::NO_AF_XDP;
 pub use interface::Interface;
 pub use model::{Admin, Config, Cpu, Io, OnFailure, Programs, Queues, Segments, Side, Wait};

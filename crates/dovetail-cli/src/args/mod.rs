@@ -24,15 +24,17 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 #[cfg(feature = "gateway")]
-pub(crate) use self::doctor::DoctorArgs;
-#[cfg(feature = "gateway")]
-pub(crate) use self::gateway::{GatewayArgs, GatewayCommand};
+pub(crate) use self::gateway::GatewayArgs;
 #[cfg(feature = "middlebox")]
-pub(crate) use self::lab::{LabArgs, LabCommand};
+pub(crate) use self::lab::LabArgs;
 #[cfg(feature = "middlebox")]
 pub(crate) use self::middlebox::MiddleboxArgs;
 #[cfg(feature = "profile")]
 pub(crate) use self::profile::ProfileArgs;
+#[cfg(all(feature = "middlebox", target_os = "linux"))]
+pub(crate) use self::lab::LabCommand;
+#[cfg(all(feature = "gateway", target_os = "linux"))]
+pub(crate) use self::{doctor::DoctorArgs, gateway::GatewayCommand};
 pub(crate) use self::{
     admit::AdmitArgs,
     common::{InputArgs, OutputArgs},

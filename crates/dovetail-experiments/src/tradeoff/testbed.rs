@@ -67,7 +67,7 @@ impl Testbed {
     }
 
     /// The longest time of any packet on any resource.
-    #[cfg(feature = "live")]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     pub(crate) fn longest(&self) -> Nanos {
         self.longest
     }
