@@ -4,20 +4,21 @@
 //! is given by name; nothing else.
 //!
 //! `estimate` interprets measurements, without a clock or a socket. `probes` tests ways to measure the far queue, at rest and
-//! while `transfer` fills the link; `machine` checks this machine. `table` and `configuration` write the findings.
+//! while `transfer` fills the link; `machine` checks this machine, and `networks` finds its users' side. `table` and `configuration` write the findings.
 
 mod bounds;
 mod configuration;
 mod error;
 mod estimate;
 mod machine;
+mod networks;
 mod probes;
 mod table;
 mod target;
 mod transfer;
 
 use std::{
-    net::{IpAddr, SocketAddr, UdpSocket},
+    net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
@@ -33,6 +34,7 @@ pub use self::{
     error::DoctorError,
     estimate::{RoundTrips, Seen, Throughput},
     machine::Check,
+    networks::Network,
     target::{Fetch, Target},
 };
 use self::{
@@ -130,15 +132,6 @@ pub struct Findings {
     pub networks: Vec<Network>,
 }
 
-/// An address of this machine and its network's prefix length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    /// The machine's address in it.
-    pub address: IpAddr,
-    /// Length of the network prefix in bits.
-    pub prefix: u8,
-}
-
 impl Findings {
     /// The downlink's raw rate in bits per second: as measured, or as given by the operator.
     #[must_use]
@@ -209,7 +202,7 @@ async fn measure(plan: Plan, tell: &mut dyn FnMut(Progress)) -> Result<Findings,
         downlink,
         uplink,
         machine: machine::examine(rate, &Limits::default()),
-        networks: networks(server.or(sink))?,
+        networks: networks::inner(server.or(sink))?,
         plan,
     })
 }
@@ -276,34 +269,4 @@ async fn fill(
     let trips = series.iter().map(|series| round_trips(series, from)).collect();
     let ended_early = last.0 < bounds.time;
     Ok((Direction { throughput, bytes: last.1, took: last.0, ended_early }, trips))
-}
-
-/// This machine's networks except the one towards the server: its users are there.
-fn networks(server: Option<SocketAddr>) -> Result<Vec<Network>, DoctorError> {
-    let towards = server.and_then(towards);
-    let interfaces = if_addrs::get_if_addrs()?;
-    let outer = interfaces.iter().find(|interface| Some(interface.ip()) == towards).map(|outer| outer.name.clone());
-    let is_inner = |interface: &&if_addrs::Interface| {
-        let is_link_local = match interface.ip() {
-            IpAddr::V4(address) => address.is_link_local(),
-            IpAddr::V6(address) => address.is_unicast_link_local(),
-        };
-        outer.is_some() && !interface.is_loopback() && !is_link_local && Some(&interface.name) != outer.as_ref()
-    };
-    let network = |interface: &if_addrs::Interface| {
-        let prefix = match &interface.addr {
-            if_addrs::IfAddr::V4(address) => address.prefixlen,
-            if_addrs::IfAddr::V6(address) => address.prefixlen,
-        };
-        Network { address: interface.ip(), prefix }
-    };
-    Ok(interfaces.iter().filter(is_inner).map(network).collect())
-}
-
-/// This machine's address on the route to that server. Sends nothing.
-fn towards(server: SocketAddr) -> Option<IpAddr> {
-    let any: IpAddr = if server.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect((server.ip(), server.port().max(1))).ok()?;
-    Some(socket.local_addr().ok()?.ip())
 }
