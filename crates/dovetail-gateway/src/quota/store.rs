@@ -6,6 +6,8 @@
 
 use std::{
     collections::HashMap,
+    fs::File,
+    io::Read,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -99,6 +101,7 @@ impl Store {
 pub(crate) fn check(path: &Path) -> Result<(), GatewayError> {
     let failed = |error: Unusable| GatewayError::Store(path.display().to_string(), why(&error));
     match path.try_exists() {
+        Ok(true) if is_foreign(path) => Err(failed(Unusable::Foreign)),
         Ok(true) => {
             let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
                 .map_err(|error| failed(error.into()))?;
@@ -153,13 +156,36 @@ fn examine(database: &Connection) -> Result<bool, Unusable> {
     let tables: i32 = database.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(false),
-        (APPLICATION, VERSION) => Ok(true),
+        (APPLICATION, VERSION) => match database.prepare(ALL).map(drop) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => {
+                Err(Unusable::Damaged(error.to_string()))
+            }
+            prepared => Ok(prepared.map(|()| true)?),
+        },
         (APPLICATION, later) if later > VERSION => Err(Unusable::Later),
         _ => Err(Unusable::Foreign),
     }
 }
 
+/// Whether a file is another program's database, by its header (SQLite's file format, section 1.3). SQLite must not open it: it
+/// would undo writes that are incomplete, or take over pages from its log.
+fn is_foreign(path: &Path) -> bool {
+    let mut header = [0; 100];
+    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    if !is_file || File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_err() {
+        return false;
+    }
+    let number = |at: usize| i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let [changes, version, application] = [40, 60, 68].map(number);
+    let has_log = header[18] == 2;
+    let is_used = has_log || [changes, version, application] != [0; 3];
+    header.starts_with(b"SQLite format 3\0") && application != APPLICATION && is_used
+}
+
 fn open(path: &Path) -> Result<(Connection, Stored), Unusable> {
+    if is_foreign(path) {
+        return Err(Unusable::Foreign);
+    }
     let database = Connection::open(path)?;
     if !examine(&database)? {
         database.execute_batch(&format!(
@@ -172,7 +198,7 @@ fn open(path: &Path) -> Result<(Connection, Stored), Unusable> {
     database.pragma_update(None, "synchronous", "FULL")?;
     let mut stored = Stored::new();
     {
-        let mut rows = database.prepare("SELECT quota, who, period, bytes FROM used")?;
+        let mut rows = database.prepare(ALL)?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let (quota, who): (String, String) = (row.get(0)?, row.get(1)?);
@@ -212,6 +238,9 @@ fn write(database: &mut Connection, batch: &Batch) -> rusqlite::Result<Vec<Sum>>
     transaction.commit()?;
     Ok(sums)
 }
+
+/// All rows.
+const ALL: &str = "SELECT quota, who, period, bytes FROM used";
 
 /// Adds to a row. An addition for an earlier period than the row's is too late to count.
 const ADD: &str = "INSERT INTO used VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET
@@ -365,6 +394,48 @@ mod tests {
         assert!(said(&file).contains("move it away and start again"), "{}", said(&file));
         let missing = Store::open(Path::new("/nowhere/at/all.db")).expect_err("no folder").to_string();
         assert!(missing.contains("is its folder there"), "{missing}");
+    }
+
+    #[test]
+    fn a_store_without_its_table_is_damaged() {
+        for change in ["DROP TABLE used", "ALTER TABLE used DROP COLUMN bytes"] {
+            let file = File::new("table");
+            file.open().execute_batch(change).expect("changed");
+            let before = fs::read(&file.0).expect("bytes");
+            for said in
+                [Store::open(&file.0).map(drop), check(&file.0)].map(|done| done.expect_err("no store").to_string())
+            {
+                assert!(
+                    said.contains("it is damaged: no such") && said.contains("move it away and start again"),
+                    "{said}"
+                );
+            }
+            assert!(fs::read(&file.0).expect("bytes") == before);
+        }
+    }
+
+    #[test]
+    fn what_another_program_left_half_written_stays_as_it_is() {
+        let rows = "CREATE TABLE other (a); INSERT INTO other SELECT value FROM json_each('[1,2,3,4,5,6,7,8,9]')";
+        let half = "PRAGMA cache_size = 1; BEGIN; UPDATE other SET a = zeroblob(9000)";
+        for (mode, what, end) in [("wal", "", "wal"), ("delete", half, "journal")] {
+            let (file, copy) = (File::new("theirs"), File::new("copy-of-theirs"));
+            let database = Connection::open(&file.0).expect("a database");
+            database.pragma_update(None, "journal_mode", mode).expect("a mode");
+            database.execute_batch(&format!("{rows}; {what}")).expect("begun");
+            let [with, copied] = [&file, &copy].map(|of| PathBuf::from(format!("{}-{end}", of.0.display())));
+            fs::copy(&file.0, &copy.0).expect("copied");
+            fs::copy(&with, &copied).expect("copied");
+            drop(database);
+            let now = || (fs::read(&copy.0).expect("bytes"), fs::read(&copied).expect("bytes"));
+            let before = now();
+            for said in [Store::open(&copy.0).map(drop), check(&copy.0)] {
+                let said = said.expect_err("no store").to_string();
+                assert!(said.ends_with("something else: name another file in store.path"), "{said}");
+            }
+            assert!(now() == before, "{mode}");
+            fs::remove_file(copied).expect("it is there");
+        }
     }
 
     #[test]
