@@ -9,7 +9,7 @@ use std::{
     fs::{File, OpenOptions},
     io,
     net::IpAddr,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::Path,
     sync::{
         Arc,
@@ -94,7 +94,7 @@ pub(crate) fn cannot_log(config: &Config, error: io::Error) -> GatewayError {
 impl Log {
     /// Opens the file and starts the thread that writes it.
     fn open(config: &Config) -> io::Result<Self> {
-        let file = append_to(&config.path, true)?;
+        let file = Lines::open(&config.path)?;
         let (lines, waiting) = sync_channel(MAX_QUEUED);
         let shared = Arc::<Shared>::default();
         let (path, writer) = (config.path.clone(), Arc::clone(&shared));
@@ -139,8 +139,19 @@ pub(crate) fn append_to(path: &Path, creates: bool) -> io::Result<File> {
     Ok(file)
 }
 
-fn write_all(file: File, path: &Path, waiting: &Receiver<Message>, shared: &Shared) {
-    let mut lines = Lines { file, is_torn: false };
+/// Whether a file's last line has no end, if that can be seen: only a regular file has a last byte that stays.
+fn is_torn(file: &File, path: &Path) -> Option<bool> {
+    let about = file.metadata().ok().filter(|about| about.is_file())?;
+    let Some(last) = about.len().checked_sub(1) else { return Some(false) };
+    // The log itself is open for writing only, as it may be all that is permitted.
+    let readable = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path).ok()?;
+    let same = readable.metadata().ok().filter(|same| (same.dev(), same.ino()) == (about.dev(), about.ino()));
+    let mut byte = [0];
+    same.and_then(|_| readable.read_exact_at(&mut byte, last).ok())?;
+    Some(byte != *b"\n")
+}
+
+fn write_all(mut lines: Lines<File>, path: &Path, waiting: &Receiver<Message>, shared: &Shared) {
     let mut was_fine = true;
     while let Ok(first) = waiting.recv() {
         let mut text = String::new();
@@ -202,11 +213,18 @@ impl<W: io::Write> Lines<W> {
 }
 
 impl Lines<File> {
+    /// Continues in a file, whose last line may be what a power cut has left of it.
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = append_to(path, true)?;
+        let is_torn = is_torn(&file, path).unwrap_or(false);
+        Ok(Self { file, is_torn })
+    }
+
     /// Continues in the file that is now at the path, which may be the same.
     fn reopen(&mut self, path: &Path) {
         match append_to(path, true) {
             Ok(file) => {
-                self.is_torn &= file.metadata().is_ok_and(|about| about.len() > 0);
+                self.is_torn = is_torn(&file, path).unwrap_or(self.is_torn);
                 self.file = file;
             }
             Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
@@ -321,7 +339,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("dovetail-log-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let [path, moved] = ["access.log", "access.log.1"].map(|name| folder.join(name));
-        let file = append_to(&path, true).expect("a file");
+        let file = Lines::open(&path).expect("a file");
         let (lines, waiting) = sync_channel(1);
         let log = Log { format: LogFormat::Json, lines, shared: Arc::default() };
         log.lines.send(Message::Line("one".into())).expect("room for a line");

@@ -63,6 +63,41 @@ fn a_line_of_json_has_the_class_and_what_went_up() {
 }
 
 #[test]
+fn what_a_power_cut_left_of_a_line_takes_no_other_with_it() {
+    let server = strict_server();
+    let file = std::env::temp_dir().join(format!("dovetail-torn-log-{}", std::process::id()));
+    let setup = Setup::rest(&format!("[log]\naccess = \"{}\"", file.display()));
+    let lines = |path: &str| {
+        let began = std::time::Instant::now();
+        loop {
+            let text = fs::read_to_string(&file).unwrap();
+            if text.contains(path) && text.ends_with('\n') {
+                return text;
+            }
+            assert!(began.elapsed() < crate::support::LONG, "{text}");
+        }
+    };
+    fs::write(&file, "one\ntw").unwrap();
+    let gateway = setup.start();
+    assert_eq!(gateway.get(&server.url("/first")).status, 200);
+    assert!(lines("/first").starts_with("one\ntw\n1"), "{}", lines("/first"));
+    // Another file that a rotation put there.
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "th").unwrap();
+    gateway.tell(Control::Reload(Box::new(setup.config())));
+    assert_eq!(gateway.get(&server.url("/second")).status, 200);
+    assert!(lines("/second").starts_with("th\n1"), "{}", lines("/second"));
+    drop(gateway);
+    // A last line that is whole.
+    let before = lines("/second");
+    let gateway = setup.start();
+    assert_eq!(gateway.get(&server.url("/third")).status, 200);
+    assert_eq!(lines("/third").lines().count(), before.lines().count() + 1);
+    drop(gateway);
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
 fn a_fifo_that_nobody_reads_is_refused_at_once_and_one_that_is_read_gets_every_line() {
     let server = strict_server();
     let file = std::env::temp_dir().join(format!("dovetail-fifo-log-{}", std::process::id()));
