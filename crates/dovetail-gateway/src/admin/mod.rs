@@ -27,5 +27,6 @@ mod seen;
 mod server;
 mod status;
 mod weight;
+mod written;
 
 pub(crate) use self::{seen::Seen, server::start};

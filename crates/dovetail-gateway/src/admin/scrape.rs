@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
-use super::{history::Sample, link::Link, named::class_name, seen::Seen};
+use super::{history::Sample, link::Link, named::class_name, seen::Seen, written::Written};
 use crate::{
     config::Config,
     counters::{BUCKETS_S, ClassCounters, Histogram},
@@ -105,20 +105,24 @@ impl Scrape {
     }
 }
 
-/// The users with the most bytes. O(users).
+/// The users with the most bytes. O(users), of whom only these cost text.
 fn most_served(config: &Config, all: &[UserView<Who>]) -> Vec<User> {
     // A user may be several to the scheduler, by the hosts of their requests, and a series must be unique.
-    let mut bytes: HashMap<(String, u32), u64> = HashMap::new();
+    let mut bytes: HashMap<(Written<'_>, u32), u64> = HashMap::new();
     for user in all {
-        *bytes.entry((user.who.to_string(), user.class.0)).or_default() += user.units;
+        *bytes.entry((Written::of(&user.who), user.class.0)).or_default() += user.units;
     }
-    let user = |((who, class), received_bytes)| User { who, class: class_name(config, class), received_bytes };
-    let mut users: Vec<_> = bytes.into_iter().map(user).collect();
-    if users.len() > MAX_USERS {
-        users.select_nth_unstable_by_key(MAX_USERS, |user| std::cmp::Reverse(user.received_bytes));
-        users.truncate(MAX_USERS);
+    let mut most: Vec<_> = bytes.into_iter().collect();
+    if most.len() > MAX_USERS {
+        most.select_nth_unstable_by_key(MAX_USERS, |(_, received_bytes)| std::cmp::Reverse(*received_bytes));
+        most.truncate(MAX_USERS);
     }
-    users
+    let user = |((who, class), received_bytes): ((Written<'_>, _), _)| User {
+        who: who.to_string(),
+        class: class_name(config, class),
+        received_bytes,
+    };
+    most.into_iter().map(user).collect()
 }
 
 impl Class {
@@ -139,4 +143,30 @@ fn durations(histogram: &Histogram) -> Durations {
     let bounds = BUCKETS_S.into_iter().chain([f64::INFINITY]);
     let buckets = bounds.zip(histogram.counts.iter().map(std::cell::Cell::get)).collect();
     Durations { sum_s: histogram.sum_s.get(), count: histogram.count(), buckets }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use dovetail_sched::request::ClassId;
+
+    use super::*;
+
+    const TEXT: &str = "[downlink]\nrate = \"1Gbps\"\n[access]\nclients = \"10.0.0.0/8\"\n";
+
+    #[test]
+    fn the_users_with_the_most_bytes_are_shown() {
+        let config = Config::parse(TEXT).expect("a configuration");
+        let name = |number: u32| match number % 2 {
+            0 => Who::Name(format!("a user with a long name {number}").into()),
+            _ => Who::Address(Ipv4Addr::from(0x0a00_0000 + number).into()),
+        };
+        let user =
+            |number: u32| UserView { who: name(number), class: ClassId(0), live: 1, units: number.into(), requests: 1 };
+        let users: Vec<_> = (0..10_000).map(user).collect();
+        let shown = most_served(&config, &users);
+        assert_eq!(shown.len(), MAX_USERS);
+        assert!(shown.iter().all(|user| user.received_bytes >= 9_980));
+    }
 }
