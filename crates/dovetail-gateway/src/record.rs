@@ -13,7 +13,7 @@ use dovetail_tower::dispatcher::Spending;
 use http::Method;
 
 use crate::{
-    counters::add,
+    counters::{ClassCounters, add},
     log::Line,
     quota::Account,
     spent::SpentSeconds,
@@ -33,6 +33,7 @@ pub(crate) struct Record {
     pub(crate) party: Who,
     pub(crate) client: IpAddr,
     pub(crate) class: ClassId,
+    counters: Rc<ClassCounters>,
     pub(crate) account: Rc<Account>,
     pub(crate) method: Method,
     pub(crate) target: String,
@@ -64,6 +65,7 @@ impl Record {
     ) -> Self {
         let is_tunnel = Cell::new(method == Method::CONNECT);
         Self {
+            counters: notes.of_class(account.own_class()),
             notes,
             began: Instant::now(),
             arrived: SystemTime::now(),
@@ -90,6 +92,7 @@ impl Record {
     pub(crate) fn goes_to(&mut self, class: ClassId) {
         self.party = self.who.towards(class);
         self.class = class;
+        self.counters = self.notes.of_class(class);
     }
 
     /// Its current class: that of its destination, or the user's, who may be beyond a quota.
@@ -109,17 +112,16 @@ impl Record {
 impl Drop for Record {
     fn drop(&mut self) {
         let took = self.began.elapsed();
-        self.notes.of_class(self.class, |counters| {
-            let place = usize::from(self.status.get() / 100).min(5);
-            add(&counters.by_status[place], 1);
-            add(&counters.sent_bytes, self.sent.get());
-            counters.queue.note(self.queue.get());
-            if self.is_tunnel.get() {
-                add(&counters.tunnels, 1);
-            } else if self.is_whole.get() {
-                counters.latency.note(took);
-            }
-        });
+        let counters = &self.counters;
+        let place = usize::from(self.status.get() / 100).min(5);
+        add(&counters.by_status[place], 1);
+        add(&counters.sent_bytes, self.sent.get());
+        counters.queue.note(self.queue.get());
+        if self.is_tunnel.get() {
+            add(&counters.tunnels, 1);
+        } else if self.is_whole.get() {
+            counters.latency.note(took);
+        }
         if let Some(log) = self.notes.log() {
             let config = self.notes.config();
             let parent = self.parent.borrow();

@@ -329,7 +329,7 @@ fn a_reload_changes_the_uplinks_rate_and_not_whether_it_is_paced() {
         (&none, &slow, None, Some("uplink.rate stays off: restart the gateway to make it set")),
         (&slow, &none, Some(512e3), Some("uplink.rate stays set: restart the gateway to make it off")),
     ] {
-        let (kept, lines) = new.clone().reloaded(old);
+        let (kept, lines) = new.clone().reloaded(old, |_| true);
         assert_eq!((rate(&kept), lines), (after, said.map(str::to_owned).into_iter().collect()));
     }
 }
@@ -354,11 +354,11 @@ fn a_reload_says_what_it_cannot_change() {
             "downlink.policy stays grants: restart the gateway to make it none",
         ]
     );
-    let (kept, said) = other.reloaded(&old);
+    let (kept, said) = other.reloaded(&old, |_| true);
     assert_eq!(said.len(), 5);
     assert_eq!(old.what_a_reload_cannot_change(&kept), Vec::<String>::new(), "it says what the gateway does");
     assert_eq!(kept.downlink.learn, old.downlink.learn);
-    let (changed, said) = same.reloaded(&old);
+    let (changed, said) = same.reloaded(&old, |_| true);
     assert!(said.is_empty() && changed.admin.unwrap().token.is_some() && changed.limits.headers == 50);
 }
 
@@ -454,21 +454,41 @@ proptest! {
     }
 }
 
-#[test]
-fn a_class_keeps_its_number_across_reloads() {
-    let class = |name: &str, weight: u32| {
+/// A configuration with classes of these names and weights.
+fn of_classes(classes: &[(&str, u32)]) -> Config {
+    let class = |&(name, weight): &(&str, u32)| {
         format!("[[class]]\nname = \"{name}\"\nweight = {weight}\nclients = [\"10.{weight}.0.0/16\"]\n")
     };
-    let config = |classes: &[(&str, u32)]| {
-        let classes: String = classes.iter().map(|&(name, weight)| class(name, weight)).collect();
-        read(&format!("{MINIMAL}{classes}"))
-    };
-    let names = |config: &Config| config.classes.iter().map(|class| class.name.to_string()).collect::<Vec<_>>();
-    let old = config(&[("a", 1), ("b", 2)]);
-    let new = config(&[("c", 5), ("b", 3)]).in_the_order_of(&old);
-    assert_eq!(names(&new), ["a", "b", "default", "c"]);
+    read(&format!("{MINIMAL}{}", classes.iter().map(class).collect::<String>()))
+}
+
+fn class_names(config: &Config) -> Vec<String> {
+    config.classes.iter().map(|class| class.name.to_string()).collect()
+}
+
+#[test]
+fn a_class_keeps_its_number_across_reloads() {
+    let old = of_classes(&[("a", 1), ("b", 2)]);
+    let new = of_classes(&[("c", 5), ("b", 3)]).in_the_order_of(&old, |_| false);
+    assert_eq!(class_names(&new), ["a", "b", "default", "c"]);
     assert_eq!(new.default_class, 2);
     assert_eq!(["10.5.0.1", "10.3.0.1", "10.1.0.1"].map(|at| new.class_of(at.parse().unwrap())), [3, 1, 2]);
-    let again = config(&[("a", 4)]).in_the_order_of(&new);
-    assert_eq!((names(&again), again.class_of("10.4.0.1".parse().unwrap())), (names(&new), 0));
+    let again = of_classes(&[("a", 4)]).in_the_order_of(&new, |_| false);
+    assert_eq!((class_names(&again), again.class_of("10.4.0.1".parse().unwrap())), (class_names(&new), 0));
+}
+
+#[test]
+fn a_new_class_takes_the_number_of_one_that_was_removed_before_and_is_not_in_use() {
+    let old = of_classes(&[("a", 1), ("b", 2)]);
+    let new = of_classes(&[("b", 2), ("c", 3)]).in_the_order_of(&old, |_| false);
+    assert_eq!(class_names(&new), ["a", "b", "default", "c"], "what is in flight was in a until now");
+    let next = || of_classes(&[("d", 4), ("b", 2), ("e", 5)]);
+    assert_eq!(class_names(&next().in_the_order_of(&new, |class| class == 0)), ["a", "b", "default", "c", "d", "e"]);
+    let next = next().in_the_order_of(&new, |class| class == 1);
+    assert_eq!(class_names(&next), ["d", "b", "default", "c", "e"]);
+    assert_eq!(["10.4.0.1", "10.5.0.1", "10.3.0.1"].map(|at| next.class_of(at.parse().unwrap())), [0, 4, 2]);
+    assert_eq!(
+        next.classes.iter().map(|class| class.is_removed).collect::<Vec<_>>(),
+        [false, false, false, true, false]
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use bytes::Bytes;
@@ -68,8 +68,10 @@ impl Site for Admin {
     }
 
     fn second(&self) {
-        let goodput = self.seen.settings.config().downlink.goodput_bytes_per_s();
-        self.history.borrow_mut().take(&self.seen.link.dispatcher().totals(), goodput);
+        let config = self.seen.settings.config();
+        let mut history = self.history.borrow_mut();
+        history.note_classes(config.classes.iter().map(|class| Arc::clone(&class.name)));
+        history.take(&self.seen.link.dispatcher().totals(), config.downlink.goodput_bytes_per_s());
         self.since.set(self.since.get() + 1);
         if self.since.get() >= STEP_S {
             self.since.set(0);

@@ -6,7 +6,7 @@
 //!
 //! With 3 classes it takes some 155 kB in all, with 64, the maximum, 1.1 MB.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use dovetail_tower::dispatcher::Totals;
 use serde::Serialize;
@@ -66,9 +66,28 @@ pub(super) struct History {
     hour: VecDeque<Sample>,
     taken: u64,
     before: Option<(f64, Vec<u64>)>,
+    // The classes' names by number.
+    names: Vec<Arc<str>>,
 }
 
 impl History {
+    /// Notes the classes' names. A class that has another's number since a reload has none of that one's past. O(classes), if no
+    /// number has another class.
+    pub(super) fn note_classes(&mut self, names: impl Iterator<Item = Arc<str>>) {
+        let names: Vec<_> = names.collect();
+        let renewed = |(class, (now, was)): (usize, (&Arc<str>, &Arc<str>))| (now != was).then_some(class);
+        for class in names.iter().zip(&self.names).enumerate().filter_map(renewed) {
+            for sample in self.samples.iter_mut().chain(&mut self.hour) {
+                let rates = [&mut sample.utilisation, &mut sample.bytes_per_s];
+                rates.into_iter().filter_map(|of| of.get_mut(class)).for_each(|rate| *rate = 0.0);
+            }
+            if let Some(units) = self.before.as_mut().and_then(|(_, units)| units.get_mut(class)) {
+                *units = 0;
+            }
+        }
+        self.names = names;
+    }
+
     /// Takes a sample. The first only serves as the base of the next. O(classes).
     pub(super) fn take(&mut self, totals: &Totals, goodput_bytes_per_s: f64) {
         let at_s = totals.now.as_secs_f64();
@@ -157,6 +176,22 @@ mod tests {
         assert_eq!(sample.link.far_delay_ms, Some(12.0));
         history.take(&totals(4, &[1_100, 500, 40]), 1_000.0);
         assert_eq!(history.last().expect("a sample").bytes_per_s, [0.0, 0.0, 40.0], "a class that is new");
+    }
+
+    #[test]
+    fn a_class_with_the_number_of_another_has_none_of_its_past() {
+        let mut history = History::default();
+        let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<Arc<str>>>().into_iter();
+        for second in 0..=10 {
+            history.note_classes(names(&["default", "before"]));
+            history.take(&totals(second, &[0, 500 * second]), 1_000.0);
+        }
+        history.note_classes(names(&["default", "after", "more"]));
+        history.take(&totals(11, &[7, 30, 0]), 1_000.0);
+        let (last, rest) = history.samples.make_contiguous().split_last().expect("samples");
+        assert_eq!(last.bytes_per_s, [7.0, 30.0, 0.0]);
+        assert!(rest.iter().chain(&history.hour).all(|sample| sample.bytes_per_s == [0.0; 2]));
+        assert!(history.hour.iter().all(|sample| sample.utilisation == [0.0; 2]));
     }
 
     #[test]

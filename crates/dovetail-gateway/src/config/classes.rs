@@ -171,7 +171,19 @@ fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Class, Fault> {
     let open = hours(section, "hours")?;
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
-    Ok(Class { name, weight, weights, clients, users, groups, hosts, rate, hours: open, beyond: None })
+    Ok(Class {
+        name,
+        weight,
+        weights,
+        clients,
+        users,
+        groups,
+        hosts,
+        rate,
+        hours: open,
+        beyond: None,
+        is_removed: false,
+    })
 }
 
 fn weight(value: &DeValue<'_>) -> Result<Weight, String> {

@@ -241,6 +241,8 @@ pub struct Class {
     pub hours: Option<Hours>,
     /// The quota whose exceeders this class holds, and no other users.
     pub beyond: Option<Arc<str>>,
+    /// Whether a reload removed it: it has no users, and keeps its number while something in flight may refer to it.
+    pub is_removed: bool,
 }
 
 /// `[[quota]]`

@@ -1,6 +1,6 @@
 //! Determines what a reload cannot change while the gateway runs.
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr};
 
 use super::{
     classes::by_host,
@@ -11,14 +11,15 @@ impl Config {
     /// Changes in the new configuration that require a restart, a sentence each.
     #[must_use]
     pub fn what_a_reload_cannot_change(&self, new: &Self) -> Vec<String> {
-        new.clone().reloaded(self).1
+        new.clone().reloaded(self, |_| true).1
     }
 
     /// The configuration with which a gateway that runs with `old` continues when it reads this one: settings that need a
-    /// restart stay as they were. Also returns [what those are](Self::what_a_reload_cannot_change).
+    /// restart stay as they were, and classes are [in their order](Self::in_the_order_of). Also returns [what those
+    /// are](Self::what_a_reload_cannot_change).
     #[must_use]
-    pub fn reloaded(self, old: &Self) -> (Self, Vec<String>) {
-        let mut config = self.in_the_order_of(old);
+    pub fn reloaded(self, old: &Self, is_used: impl Fn(usize) -> bool) -> (Self, Vec<String>) {
+        let mut config = self.in_the_order_of(old, is_used);
         let mut kept = Kept::default();
         let (proxy, was) = (&mut config.proxy, &old.proxy);
         kept.keep("proxy.listen", &mut proxy.listen, &was.listen, |addresses| set(addresses));
@@ -51,28 +52,31 @@ impl Config {
     }
 
     /// The same configuration with classes at the positions that they have, by name, in `old`, so that a class keeps its number
-    /// and the counts under it. Removed classes keep their position without any users.
+    /// and the counts under it. Removed classes keep their position without any users, until a later reload finds it unused and
+    /// gives it to a new class: so the number of positions does not grow with that of reloads.
     #[must_use]
-    pub fn in_the_order_of(mut self, old: &Self) -> Self {
+    pub fn in_the_order_of(mut self, old: &Self, is_used: impl Fn(usize) -> bool) -> Self {
         let default = self.classes[self.default_class].name.clone();
-        let mut rest = std::mem::take(&mut self.classes);
-        for before in &old.classes {
-            let now = rest.iter().position(|class| class.name == before.name).map(|at| rest.remove(at));
-            let emptied = || Class {
-                clients: Vec::new(),
-                users: Vec::new(),
-                groups: Vec::new(),
-                hosts: Arc::default(),
-                rate: None,
-                hours: None,
-                ..before.clone()
-            };
-            self.classes.push(now.unwrap_or_else(emptied));
+        let is_known = |class: &Class| old.classes.iter().any(|before| before.name == class.name);
+        let (mut known, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.classes).into_iter().partition(is_known);
+        let mut new = new.into_iter();
+        for (at, before) in old.classes.iter().enumerate() {
+            let same = known.iter().position(|class| class.name == before.name).map(|at| known.remove(at));
+            let class = same.or_else(|| if before.is_removed && !is_used(at) { new.next() } else { None });
+            let removed =
+                || Class { name: before.name.clone(), weight: before.weight, is_removed: true, ..Class::default() };
+            self.classes.push(class.unwrap_or_else(removed));
         }
-        self.classes.append(&mut rest);
+        self.classes.extend(new);
         self.hosts = by_host(&self.classes);
         self.default_class = self.classes.iter().position(|class| class.name == default).unwrap_or(0);
         self
+    }
+
+    /// The numbers that a class of `old` had and another class has now.
+    pub(crate) fn renewed(&self, old: &Self) -> Vec<usize> {
+        let both = self.classes.iter().zip(&old.classes).enumerate();
+        both.filter(|(_, (class, before))| class.name != before.name).map(|(at, _)| at).collect()
     }
 }
 

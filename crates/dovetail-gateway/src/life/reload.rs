@@ -1,22 +1,25 @@
 //! Applies another configuration to a running gateway. What cannot be applied stays as it was, with a warning for each item;
 //! the stored configuration always describes what the gateway does.
 
+use dovetail_tower::Dispatcher;
 use tracing::warn;
 
 use super::parts::Parts;
-use crate::{auth::read_passwords, config::Config, log::open_log, probe, resolve::Names};
+use crate::{auth::read_passwords, class::class_id, config::Config, log::open_log, probe, resolve::Names};
 
 /// Applies another configuration, except what requires a restart.
 pub(super) fn reload(parts: &Parts, config: Config) {
     let old = parts.settings.config();
-    let (mut config, kept) = config.reloaded(&old);
+    let used = UsedClasses::of(parts);
+    let (mut config, kept) = config.reloaded(&old, |class| used.has(class));
     for what in kept {
         warn!("{what}");
     }
     let now = parts.settings.now();
-    parts.link.reload(&old, &config, &config.weights_at(now.datetime()));
+    let renewed = config.renewed(&old);
+    parts.link.reload(&old, &config, &renewed, &config.weights_at(now.datetime()));
     parts.calendar.reloaded(&config, &now);
-    parts.notes.set_classes(config.classes.len());
+    parts.notes.set_classes(config.classes.len(), &renewed);
     parts.destinations.refresh();
     take_names(parts, &old, &mut config);
     take_passwords(parts, &old, &mut config);
@@ -25,9 +28,27 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     take_tls(parts, &old, &mut config);
     take_probe(parts, &old, &mut config);
     parts.settings.set(config);
-    parts.quotas.reloaded(&parts.settings.config());
+    parts.quotas.reloaded(&parts.settings.config(), &renewed);
     // Their destinations may be denied now.
     parts.pool.clear();
+}
+
+/// The numbers of classes that something refers to: known users, accounts, or requests in flight.
+struct UsedClasses<'a> {
+    parts: &'a Parts,
+    by_users: Vec<Vec<bool>>,
+}
+
+impl<'a> UsedClasses<'a> {
+    fn of(parts: &'a Parts) -> Self {
+        Self { parts, by_users: parts.link.dispatchers().map(Dispatcher::used_classes).collect() }
+    }
+
+    fn has(&self, class: usize) -> bool {
+        self.by_users.iter().any(|used| used.get(class).is_some_and(|is_used| *is_used))
+            || self.parts.quotas.has_account_of(class_id(class))
+            || self.parts.notes.has_request_of(class_id(class))
+    }
 }
 
 fn take_names(parts: &Parts, old: &Config, config: &mut Config) {

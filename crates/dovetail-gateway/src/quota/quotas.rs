@@ -78,13 +78,20 @@ impl Quotas {
         account
     }
 
-    /// Applies a new configuration. Usage of a quota of the same name, period and kind is kept.
-    pub(crate) fn reloaded(&self, config: &Config) {
+    /// Whether a user with requests in flight is in the class.
+    pub(crate) fn has_account_of(&self, class: ClassId) -> bool {
+        self.accounts.borrow().iter().any(|((_, of), account)| *of == class && account.strong_count() > 0)
+    }
+
+    /// Applies a new configuration. Usage of a quota of the same name, period and kind is kept, except what was counted of
+    /// classes that had the numbers of others.
+    pub(crate) fn reloaded(&self, config: &Config, renewed: &[usize]) {
         let now = self.book.now();
         let before = self.book.tallies();
         let tallies = config.quotas.iter().map(|quota| {
             let same = before.iter().find(|tally| tally.quota.name == quota.name);
             let goes_on = same.and_then(|tally| tally.goes_on_as(quota.clone(), &now));
+            goes_on.iter().for_each(|tally| tally.renew_classes(renewed));
             Rc::new(goes_on.unwrap_or_else(|| Tally::new(quota.clone(), &[], &now)))
         });
         self.book.replace(tallies.collect());

@@ -235,6 +235,14 @@ impl Tally {
         self.counted.borrow().clone()
     }
 
+    /// Other classes have these numbers now.
+    pub(super) fn renew_classes(&self, renewed: &[usize]) {
+        let mut counted = self.counted.borrow_mut();
+        for (_, bytes) in counted.iter_mut().enumerate().filter(|(class, _)| renewed.contains(class)) {
+            *bytes = 0;
+        }
+    }
+
     /// What has to be written to the store. O(counters).
     pub(super) fn unsent(&self) -> Vec<(Arc<str>, u64, Rc<Counter>)> {
         let counters = self.counters.borrow();

@@ -31,12 +31,14 @@ impl ClassByHost {
             return None;
         }
         if let Some(name) = said
-            && let Some(class) = config.hosts.find(name)
+            && config.hosts.find(name).is_some()
             && let Ok(address) = wanted.host.parse::<IpAddr>()
             && self.destinations.leads_to(&Arc::from(name), address).await
+            // A reload may have changed the classes meanwhile.
+            && let Some(class) = self.settings.config().hosts.find(name)
         {
             return Some(class_id(class));
         }
-        config.hosts.find(&wanted.host).map(class_id)
+        self.settings.config().hosts.find(&wanted.host).map(class_id)
     }
 }

@@ -124,8 +124,8 @@ impl Link {
         Duration::from_nanos((released.unwrap_or(arrived) - arrived).0)
     }
 
-    /// Applies changed rates, and classes with these weights, which include all earlier ones.
-    pub(crate) fn reload(&self, old: &Config, new: &Config, weights: &[Weight]) {
+    /// Applies changed rates, and classes with these weights, which include all earlier ones or others with their numbers.
+    pub(crate) fn reload(&self, old: &Config, new: &Config, renewed: &[usize], weights: &[Weight]) {
         let rate = new.downlink.goodput_bytes_per_s();
         if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
             self.dispatcher.set_rate(rate);
@@ -136,7 +136,9 @@ impl Link {
         }
         for dispatcher in self.dispatchers() {
             for (at, &weight) in weights.iter().enumerate() {
-                if at < old.classes.len() {
+                if renewed.contains(&at) {
+                    dispatcher.renew_class(class_id(at), weight);
+                } else if at < old.classes.len() {
                     dispatcher.set_weight(class_id(at), weight);
                 } else {
                     let _ = dispatcher.add_class(weight);

@@ -14,13 +14,13 @@ use crate::{config::Config, counters::ClassCounters, log::Log};
 #[derive(Debug)]
 pub(crate) struct Notes {
     settings: Rc<Settings>,
-    classes: RefCell<Vec<ClassCounters>>,
+    classes: RefCell<Vec<Rc<ClassCounters>>>,
     log: RefCell<Option<Rc<Log>>>,
 }
 
 impl Notes {
     pub(crate) fn new(settings: Rc<Settings>, log: Option<Log>) -> Self {
-        let classes = settings.config().classes.iter().map(|_| ClassCounters::default()).collect();
+        let classes = settings.config().classes.iter().map(|_| Rc::default()).collect();
         Self { settings, classes: RefCell::new(classes), log: RefCell::new(log.map(Rc::new)) }
     }
 
@@ -29,9 +29,16 @@ impl Notes {
         self.settings.config()
     }
 
-    /// Sets the number of classes, which never decreases.
-    pub(crate) fn set_classes(&self, count: usize) {
-        self.classes.borrow_mut().resize_with(count, ClassCounters::default);
+    /// Sets the number of classes, which never decreases. The counters of renewed ones begin at zero.
+    pub(crate) fn set_classes(&self, count: usize, renewed: &[usize]) {
+        let mut classes = self.classes.borrow_mut();
+        classes.resize_with(count, Rc::default);
+        renewed.iter().for_each(|&class| classes[class] = Rc::default());
+    }
+
+    /// Whether a request in flight will be counted in the class.
+    pub(crate) fn has_request_of(&self, class: ClassId) -> bool {
+        self.classes.borrow().get(class.0 as usize).is_some_and(|counters| Rc::strong_count(counters) > 1)
     }
 
     /// Replaces the log, or removes it.
@@ -39,15 +46,13 @@ impl Notes {
         *self.log.borrow_mut() = log.map(Rc::new);
     }
 
-    pub(crate) fn classes(&self) -> Ref<'_, Vec<ClassCounters>> {
+    pub(crate) fn classes(&self) -> Ref<'_, Vec<Rc<ClassCounters>>> {
         self.classes.borrow()
     }
 
-    /// Updates a class's counters.
-    pub(crate) fn of_class(&self, class: ClassId, note: impl FnOnce(&ClassCounters)) {
-        if let Some(counters) = self.classes.borrow().get(class.0 as usize) {
-            note(counters);
-        }
+    /// A class's counters, which are in use as long as they are held.
+    pub(crate) fn of_class(&self, class: ClassId) -> Rc<ClassCounters> {
+        self.classes.borrow().get(class.0 as usize).cloned().unwrap_or_default()
     }
 
     pub(crate) fn log(&self) -> Option<Rc<Log>> {

@@ -33,6 +33,44 @@ fn scrape(gateway: &Running) -> Scrape {
     Scrape::parse(&answer.body).unwrap_or_else(|wrong| panic!("{wrong} in\n{}", answer.body))
 }
 
+/// Names of the classes, by number.
+fn classes(status: &serde_json::Value) -> Vec<String> {
+    let classes = status["classes"].as_array().unwrap().iter();
+    classes.map(|class| class["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn classes_that_reloads_rename_do_not_pile_up() {
+    let gateway = Running::start(FAST, "");
+    let in_flight = |count: u64| {
+        gateway.status_when("in flight", |status| {
+            status["outstanding"].as_u64() == Some(count) && status["waiting"].as_u64() == Some(0)
+        })
+    };
+    let reload = |name: &str| {
+        gateway.reload_with("\"guests\"", &format!("\"{name}\""));
+        classes(&gateway.status_when("reloaded", |status| classes(status).iter().any(|class| class == name)))
+    };
+    let unanswered = gateway.ask("127.0.2.1", 0);
+    in_flight(1);
+    for number in 0..20 {
+        let names = reload(&format!("guests{number}"));
+        assert_eq!(names[..3], ["office", "guests", "default"], "a request of a guest is in flight");
+        assert!(names.len() <= 5, "{names:?}");
+    }
+    drop(unanswered);
+    in_flight(0);
+    assert_eq!(reload("last")[..3], ["office", "last", "default"]);
+    assert_eq!(gateway.fetch("127.0.2.1", 5_000), 200);
+    sleep(Duration::from_millis(600));
+    let scrape = scrape(&gateway);
+    let count = |class: &str, status| {
+        scrape.value(&format!("dovetail_gateway_requests_total{{class=\"{class}\",status=\"{status}\"}}"))
+    };
+    assert_eq!([count("last", "none"), count("last", "2xx"), count("guests", "none")], [Some(0.0), Some(1.0), None]);
+    assert_eq!(scrape.value("dovetail_gateway_requests_arrived_total{class=\"last\"}"), Some(1.0));
+}
+
 #[test]
 fn metrics_are_openmetrics_count_what_happened_and_only_grow() {
     let gateway = Running::start(FAST, "");

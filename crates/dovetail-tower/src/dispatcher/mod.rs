@@ -240,6 +240,31 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         class
     }
 
+    /// Whether each class, by number, has users: some with requests, or who had one within the last minute. O(users + requests).
+    #[must_use]
+    pub fn used_classes(&self) -> Vec<bool> {
+        let (mut state, now) = self.0.enter();
+        state.forget(now);
+        let mut used = vec![false; state.classes.len()];
+        let of_users = state.users.iter().map(|user| user.class);
+        // The time of a request whose user was moved is that of the earlier class until its state changes.
+        let of_requests = state.live.iter().map(|(_, live)| live.timesheet.class());
+        of_users.chain(of_requests).for_each(|class| used[class.0 as usize] = true);
+        used
+    }
+
+    /// Gives a number that is not [used](Self::used_classes) to another class, whose counts begin at zero. A policy has no means
+    /// to remove a class, so this keeps its tables from growing. Does nothing if there is no such class.
+    pub fn renew_class(&self, class: ClassId, weight: Weight) {
+        let (mut state, now) = self.0.enter();
+        if let Some(account) = state.classes.get_mut(class.0 as usize) {
+            let Account { requests, carried, .. } = *account;
+            *account = Account { weight, requests, carried, ..Account::default() };
+            state.scheduler.set_class(class, weight, now);
+            self.0.pump(state);
+        }
+    }
+
     /// Moves a user to another class, with all their requests, if both are known. O(log n), like the policy.
     pub fn place(&self, who: &K, class: ClassId) {
         let (mut state, now) = self.0.enter();

@@ -49,6 +49,28 @@ async fn time_alone_gives_turns() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_number_without_users_goes_to_another_class_whose_counts_begin_at_zero() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 1.0, 1.0]);
+    let used = || dispatcher.used_classes();
+    let (ended, moved) = (arrive(&dispatcher, 0, 1), arrive(&dispatcher, 1, 2));
+    ended.received(10);
+    ended.end();
+    dispatcher.place(&1, ClassId(0));
+    assert_eq!(used(), [true, true, true], "one was there a moment ago, and another's time counts there");
+    pass(SECOND * 61).await;
+    drop(moved);
+    assert_eq!(used(), [true, false, false]);
+    dispatcher.renew_class(ClassId(1), Weight::new(3.0).unwrap());
+    dispatcher.renew_class(ClassId(9), Weight::ONE);
+    let classes = dispatcher.view().totals.classes;
+    let class = classes[1];
+    assert_eq!((classes.len(), class.weight.as_f64(), class.units, class.requests), (3, 3.0, 0, 0));
+    assert_eq!(dispatcher.view().totals.units, 10);
+    let again = arrive(&dispatcher, 2, 1);
+    assert_eq!((used(), again.is_released()), (vec![true, true, false], true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_driver_time_gives_nothing() {
     let dispatcher = still_dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     takes(arrive(&dispatcher, 0, 0));
