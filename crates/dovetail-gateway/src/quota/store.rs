@@ -157,6 +157,7 @@ fn examine(database: &Connection) -> Result<bool, Unusable> {
     match (application, version) {
         (0, 0) if tables == 0 => Ok(false),
         (APPLICATION, VERSION) => match database.prepare(ALL).map(drop) {
+            Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Unusable::Damaged(msg)),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => {
                 Err(Unusable::Damaged(error.to_string()))
             }
