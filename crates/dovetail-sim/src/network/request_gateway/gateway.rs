@@ -2,7 +2,7 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{ClassId, FarQueue, RequestSetup, RequestSpec, UserId},
+    request::{ClassId, FarQueue, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 
 use super::{
@@ -20,7 +20,7 @@ use crate::network::{
     net::Turned,
     outcome::AccessOutcome,
     packets::{EndId, Of},
-    spec::Access,
+    spec::{Access, Network},
 };
 
 /// Length of a probe: an ICMP echo with 8 bytes of data has 36, a UDP packet with a number and a time 44; rounded up.
@@ -33,6 +33,13 @@ const NOTE_EVERY: Nanos = Nanos::from_secs(1);
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 /// Limit of records: a little more than a day's.
 const MAX_NOTES: usize = 100_000;
+
+/// What the scheduler of a gateway is built from.
+pub(super) fn setup(access: &Access, network: &Network) -> RequestSetup {
+    let rate = access.capacity_bytes_per_s.unwrap_or(network.goodput_bytes_per_s());
+    // Response lengths passed to the scheduler include the header.
+    RequestSetup { overhead: 0, ..RequestSetup::for_bytes(rate) }
+}
 
 /// A gateway.
 pub(in crate::network) struct RequestGateway<'a> {
@@ -48,12 +55,17 @@ impl<'a> RequestGateway<'a> {
         policy: &RequestSpec,
         net: &mut GatewayNet<'a>,
     ) -> Result<Self, NetworkError> {
+        let setup = setup(access, net.spec);
+        Self::under(access, (policy.build(&setup)?, setup), net)
+    }
+
+    /// A gateway under this scheduler, which was built from that setup.
+    pub(super) fn under(
+        access: &'a Access,
+        (mut scheduler, setup): (Box<dyn RequestScheduler>, RequestSetup),
+        net: &mut GatewayNet<'a>,
+    ) -> Result<Self, NetworkError> {
         let spec = net.spec;
-        let goodput = spec.goodput_bytes_per_s();
-        let rate = access.capacity_bytes_per_s.unwrap_or(goodput);
-        // Response lengths passed to the scheduler include the header.
-        let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(rate) };
-        let mut scheduler = policy.build(&setup)?;
         let mut uplink = Uplink::new(access.uplink.map(|rate| spec.payload_bytes_per_s(rate)))?;
         let mut users = Vec::new();
         let classes = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some() && spec.class_of(at) == at);

@@ -23,6 +23,7 @@
 //! | `uplink` | pacing of uploads |
 //! | `told` | the gateway's events, and what its packets belong to |
 //! | `layout` | the network that a contender uses |
+//! | `witness`, `tests` | what schedulers are told, in tests |
 
 mod downstreams;
 mod gateway;
@@ -36,6 +37,11 @@ mod uplink;
 mod upstreams;
 mod user;
 mod users;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod witness;
 
 pub(super) use gateway::RequestGateway;
 pub(super) use layout::lay_out;

@@ -286,11 +286,11 @@ impl<'a> Relay<'a> {
         let exchange = live.exchange;
         if bytes > 0 {
             live.left = live.left.saturating_sub(bytes);
-            if self.access.tells_length {
-                self.tell_length(at, now);
-            }
             self.scheduler.received(request, bytes, now);
             self.uplink.acknowledges(bytes, now);
+            if self.access.tells_length && self.has_header(at) {
+                self.tell_length(at, now);
+            }
         }
         let live = &mut self.live[at];
         if live.left == 0 {
@@ -318,6 +318,13 @@ impl<'a> Relay<'a> {
             self.scheduler.ready(request, now);
         }
         self.pass_on(exchange, bytes, net)
+    }
+
+    /// Whether the whole header of a response has been read.
+    fn has_header(&self, at: usize) -> bool {
+        let live = &self.live[at];
+        let body_bytes = self.users.exchange(live.exchange).bytes;
+        live.left <= body_bytes
     }
 
     /// The gateway knows the length of the response, and reports it to the scheduler once.

@@ -1,0 +1,73 @@
+//! What the scheduler of a simulated gateway is told, and when: the same as in the real gateway, where each of these is known.
+
+use dovetail_sched::Nanos;
+
+use super::witness::{Number, Said, witnessed};
+
+/// One user and one server, 42 ms away.
+const BED: &str = r#"name = "bed"
+seed = 1
+[network]
+stop = "60s"
+[access]
+gateway = "g"
+[[link]]
+between = ["p", "g"]
+rate = "2Mbps"
+delay = "1ms"
+buffer_packets = 25
+watched = true
+[[link]]
+between = ["g", "user"]
+rate = "1Gbps"
+[[link]]
+between = ["server", "p"]
+rate = "100Mbps"
+delay = "20ms"
+[[traffic]]
+name = "users"
+from = "server"
+to = "user"
+stop = "20s"
+requests = { each = 2, size = { lognormal = { mu = 9.357, sigma = 1.318, min = 1, max = "500kB" } } }
+"#;
+
+/// The bed with these keys of `[access]`.
+fn with(keys: &str) -> String {
+    BED.replace("gateway = \"g\"\n", &format!("gateway = \"g\"\n{keys}\n"))
+}
+
+/// What was said of each request, in order.
+fn by_request(lines: &[(Nanos, Number, Said)]) -> Vec<Vec<(Nanos, Said)>> {
+    let mut requests = Vec::new();
+    for &(at, number, said) in lines {
+        requests.resize(requests.len().max(number + 1), Vec::new());
+        requests[number].push((at, said));
+    }
+    assert!(requests.len() > 20, "{}", requests.len());
+    requests
+}
+
+/// Bytes received before the length is told, and in the same instant with which it is told.
+fn before_length(of: &[(Nanos, Said)]) -> Option<(u64, u64)> {
+    let told = of.iter().position(|(_, said)| matches!(said, Said::Length(_)))?;
+    let received = |lines: &[(Nanos, Said)]| {
+        lines.iter().map(|(_, said)| if let Said::Received(bytes) = said { *bytes } else { 0 }).sum()
+    };
+    let with = of[..told].iter().position(|(at, _)| *at == of[told].0).unwrap_or(told);
+    Some((received(&of[..with]), received(&of[..told])))
+}
+
+#[test]
+fn a_length_is_told_with_the_end_of_the_header_that_states_it() {
+    for header in [330, 5_000] {
+        let (lines, outcome) = witnessed(&with(&format!("header = {header}")), "grants");
+        let requests = by_request(&lines);
+        for (one, exchange) in requests.iter().zip(&outcome.exchanges) {
+            let (before, with) = before_length(one).expect("it is told");
+            assert!(before < header && header <= with, "{header}: {before} before, {with} with it");
+            let told = one.iter().filter_map(|(_, said)| if let Said::Length(all) = said { Some(*all) } else { None });
+            assert_eq!(told.collect::<Vec<_>>(), [header + exchange.bytes]);
+        }
+    }
+}
