@@ -215,9 +215,9 @@ impl End {
         self.tcp_mut().into_iter().for_each(|tcp| tcp.allow(edge));
     }
 
-    /// The highest byte of its stream that the peer was ever permitted to send by [`reach`](Self::reach).
-    pub(super) fn edge(&self) -> u64 {
-        self.tcp().map_or(0, Tcp::allowed)
+    /// Whether its handshake is over.
+    pub(super) fn is_established(&self) -> bool {
+        self.tcp().is_some_and(|tcp| tcp.state() == State::Established)
     }
 
     /// Disables Nagle's algorithm: segments are sent at once, however small.

@@ -18,7 +18,6 @@ pub(super) struct Live {
     pub(super) granted: u64,
     /// Bytes that may be read but were not; unlimited if all may be read.
     pub(super) unread: u64,
-    pub(super) window: u64,
     /// Bytes of the upload that were not handed to the connection.
     pub(super) upload_left: u64,
     pub(super) length_told: bool,
@@ -29,18 +28,7 @@ impl Live {
     /// A request for this exchange, with `left` bytes of response and `upload_left` bytes of upload.
     pub(super) fn new(exchange: usize, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
-        Self {
-            exchange,
-            end: None,
-            left,
-            begins: 0,
-            granted: 0,
-            unread: 0,
-            window: 0,
-            upload_left,
-            length_told,
-            ready_told,
-        }
+        Self { exchange, end: None, left, begins: 0, granted: 0, unread: 0, upload_left, length_told, ready_told }
     }
 }
 

@@ -71,3 +71,55 @@ fn a_length_is_told_with_the_end_of_the_header_that_states_it() {
         }
     }
 }
+
+/// How the gateway's connection to the one server goes from one request to the next, if there is one request at a time: the
+/// window that it offers.
+#[derive(Default)]
+struct Line {
+    offered: u64,
+    dialled: u64,
+    grew: bool,
+}
+
+impl Line {
+    /// Follows a request, which is told the window that its connection offers, before anything of its response is read.
+    fn follow(&mut self, one: &[(Nanos, Said)], first: u64) {
+        let mut told = None;
+        for &(_, said) in one {
+            match said {
+                Said::Released { window } if self.offered == 0 => {
+                    self.dialled += 1;
+                    self.offered = window;
+                }
+                Said::Offers(window) => {
+                    assert_eq!((window, told), (self.offered, None));
+                    self.grew |= window > first;
+                    told = Some(window);
+                }
+                Said::MayRead { window } => self.offered = self.offered.max(window),
+                Said::Received(_) => assert!(told.is_some(), "{one:?}"),
+                Said::Ended if self.offered >= 3 * first => self.offered = 0,
+                _ => {}
+            }
+        }
+        assert!(told.is_some(), "{one:?}");
+    }
+}
+
+#[test]
+fn every_request_is_told_the_window_of_its_connection_which_is_closed_once_that_has_trebled() {
+    for tells_length in [true, false] {
+        let one_at_a_time = with(&format!("tells_length = {tells_length}")).replace("each = 2", "each = 1");
+        // Windows grow towards what is in flight on a long way.
+        let one_at_a_time = one_at_a_time.replace("delay = \"20ms\"", "delay = \"150ms\"");
+        let (lines, outcome) = witnessed(&one_at_a_time, "grants");
+        let requests = by_request(&lines);
+        let first = requests[0]
+            .iter()
+            .find_map(|(_, said)| if let Said::Released { window } = said { Some(*window) } else { None });
+        let mut line = Line::default();
+        requests.iter().for_each(|one| line.follow(one, first.expect("it is released")));
+        assert!(line.grew && line.dialled > 1, "{tells_length}");
+        assert_eq!(line.dialled, outcome.dialled, "{tells_length}");
+    }
+}

@@ -32,6 +32,10 @@ pub(super) struct Upstream {
     pub(super) answers: u64,
     /// The TLS handshake, until it is over.
     pub(super) tls: Option<Tls>,
+    /// Whether TCP's handshake is over.
+    pub(super) is_established: bool,
+    /// The receive window that it offers, which never shrinks; unlimited if the policy limits no sender by windows.
+    pub(super) offered: u64,
 }
 
 /// All connections to servers.
@@ -41,6 +45,8 @@ pub(super) struct Upstreams {
     // By server.
     idle: Idle,
     tls_round_trips: u8,
+    first_window: u64,
+    longest_window: u64,
     /// Number of connections opened.
     pub(super) dialled: u64,
     gateway: usize,
@@ -56,6 +62,8 @@ impl Upstreams {
             open: Vec::new(),
             idle: Idle::new(access.servers.idle),
             tls_round_trips: access.servers.tls_round_trips,
+            first_window: setup.window,
+            longest_window: setup.longest_window,
             dialled: 0,
             gateway: access.gateway,
             receive_bytes: u32::try_from(longest).map_or(MAX_WINDOW_BYTES, |longest| longest.min(MAX_WINDOW_BYTES)),
@@ -128,8 +136,29 @@ impl Upstreams {
         if id.place >= self.open.len() {
             self.open.resize(id.place + 1, Upstream::default());
         }
-        self.open[id.place] = Upstream { server, tls: Tls::new(self.tls_round_trips), ..Upstream::default() };
+        let tls = Tls::new(self.tls_round_trips);
+        self.open[id.place] = Upstream { server, tls, offered: self.offer(window), ..Upstream::default() };
         Ok(id)
+    }
+
+    /// The window that is offered if the scheduler asks for this one.
+    fn offer(&self, window: u64) -> u64 {
+        if window == u64::MAX { window } else { window.min(self.longest_window) }
+    }
+
+    /// A connection offers at least this window from now on. Returns the window that it offers.
+    pub(super) fn widen(&mut self, id: EndId, window: u64) -> u64 {
+        let window = self.offer(window);
+        let offered = &mut self.open[id.place].offered;
+        *offered = window.max(*offered);
+        *offered
+    }
+
+    /// Whether a connection's window is much longer than at first. A window cannot be withdrawn: the next response would have
+    /// it too.
+    pub(super) fn is_grown(&self, id: EndId) -> bool {
+        let offered = self.open[id.place].offered;
+        offered != u64::MAX && offered >= 3 * self.first_window
     }
 
     /// A server read this many bytes; returns the length of its response if they completed a request.

@@ -43,7 +43,6 @@ pub(super) struct Relay<'a> {
     pub(super) users: Users<'a>,
     /// Whether schedulers are to be polled before time advances.
     pub(super) is_asked: bool,
-    setup: RequestSetup,
     uplink: Uplink,
     upstreams: Upstreams,
     // If users speak TCP with the gateway.
@@ -76,7 +75,6 @@ impl<'a> Relay<'a> {
             is_asked: false,
             upstreams: Upstreams::new(access, &setup),
             downstreams,
-            setup,
             uplink,
             live: Slab::new(),
             ask_again: AskAgain::new(),
@@ -154,14 +152,7 @@ impl<'a> Relay<'a> {
         // A request without upload is just a short header.
         connection.counts_sent = upload > 0;
         upstream.live = Some(live);
-        let begins = upstream.taken + before;
-        self.live[live].begins = begins;
-        // A window cannot shrink: the server may send what it was permitted before.
-        let offered = connection.opener.end.edge().saturating_sub(begins);
-        if offered > turn.window {
-            self.scheduler.offers(turn.request, offered, net.now);
-            self.is_asked = true;
-        }
+        self.live[live].begins = upstream.taken + before;
         self.live[live].end = Some(id);
         self.say(id, live, net);
         self.grant(live, turn, net)
@@ -182,22 +173,45 @@ impl<'a> Relay<'a> {
         upstream.asks = header + upload;
         upstream.answers = self.access.whole(bytes);
         application.to_send += header;
+        if upstream.is_established {
+            self.tell_connection(id, live, net.now);
+        }
         self.begin_upload(live, net);
+    }
+
+    /// A new connection may be established. If so, and no TLS precedes the request, that is sent.
+    fn may_be_established(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
+        let upstream = self.upstreams.of(id);
+        if upstream.is_established || !net.connections[id].opener.end.is_established() {
+            return;
+        }
+        upstream.is_established = true;
+        if let Some(live) = upstream.live.filter(|_| upstream.tls.is_none()) {
+            self.tell_connection(id, live, net.now);
+        }
+    }
+
+    /// A request is sent: reports what its connection offers the server, because of earlier responses on it among others.
+    fn tell_connection(&mut self, id: EndId, live: usize, now: Nanos) {
+        let offered = self.upstreams.of(id).offered;
+        if offered != u64::MAX {
+            self.scheduler.offers(id_of(live), offered, now);
+            self.is_asked = true;
+        }
     }
 
     /// More of a response may be read.
     fn grant(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Live { granted, unread, window, end, ready_told, .. } = &mut self.live[live];
+        let Live { granted, unread, end, ready_told, .. } = &mut self.live[live];
         let Some(id) = *end else { return Ok(()) };
         *granted = granted.saturating_add(turn.units);
         *unread = unread.saturating_add(turn.units);
-        *window = turn.window;
         *ready_told = false;
         self.lets_read(id, net);
-        let Live { begins, granted, .. } = &self.live[live];
-        let end = &mut net.connections[id].opener.end;
+        let Live { begins, granted, .. } = self.live[live];
         if turn.units != u64::MAX && turn.window != u64::MAX {
-            end.reach(*begins + *granted + turn.window);
+            let offered = self.upstreams.widen(id, turn.window);
+            net.connections[id].opener.end.reach(begins + granted + offered);
         }
         self.turn(id, net)
     }
@@ -251,6 +265,7 @@ impl<'a> Relay<'a> {
                 None => Ok(()),
             };
         }
+        self.may_be_established(id, net);
         if turned.sent > 0 {
             self.sent_up(id, turned.sent, net.now);
         }
@@ -295,7 +310,6 @@ impl<'a> Relay<'a> {
         let live = &mut self.live[at];
         if live.left == 0 {
             self.scheduler.ended(request, now);
-            let grown = live.window > 2 * self.setup.window && live.window != u64::MAX;
             self.live.remove(at);
             self.users.left_gateway(exchange);
             if let Some(blame) = net.watch.blamed.requests() {
@@ -303,8 +317,7 @@ impl<'a> Relay<'a> {
             }
             self.upstreams.of(id).live = None;
             end.application.to_read = 0;
-            if grown || !self.upstreams.keeps() {
-                // A window cannot shrink: the next response would be read without permission.
+            if self.upstreams.is_grown(id) || !self.upstreams.keeps() {
                 end.application.closes = true;
                 self.turn(id, net)?;
             } else {
