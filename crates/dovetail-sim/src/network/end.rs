@@ -215,6 +215,11 @@ impl End {
         self.tcp_mut().into_iter().for_each(|tcp| tcp.allow(edge));
     }
 
+    /// The smoothed round trip, once measured: a handshake whose SYN was sent again measures none.
+    pub(super) fn round_trip(&self) -> Option<Nanos> {
+        self.tcp().and_then(Tcp::round_trip)
+    }
+
     /// Whether its handshake is over.
     pub(super) fn is_established(&self) -> bool {
         self.tcp().is_some_and(|tcp| tcp.state() == State::Established)

@@ -123,3 +123,37 @@ fn every_request_is_told_the_window_of_its_connection_which_is_closed_once_that_
         assert_eq!(line.dialled, outcome.dialled, "{tells_length}");
     }
 }
+
+/// When the scheduler was told the round trip of a request's connection, after its release, and what.
+fn told_trip(one: &[(Nanos, Said)]) -> Option<(Nanos, Nanos)> {
+    let released = one.iter().find(|(_, said)| matches!(said, Said::Released { .. }))?.0;
+    one.iter().find_map(|&(at, said)| if let Said::RoundTrip(trip) = said { Some((at - released, trip)) } else { None })
+}
+
+#[test]
+fn the_round_trip_to_a_server_is_told_if_it_is_far_away_as_soon_as_its_connection_is_there() {
+    let at = |distance: &str, tls: u32| {
+        let far =
+            with("").replace("delay = \"20ms\"", &format!("delay = \"{distance}\"")).replace("each = 2", "each = 1");
+        let far = far.replace(
+            "[[link]]\nbetween = [\"p\"",
+            &format!("[access.servers]\ntls_round_trips = {tls}\n[[link]]\nbetween = [\"p\""),
+        );
+        let far = far.replace("\"500kB\"", "\"5kB\"").replace("60s", "150s").replace("20s", "120s");
+        by_request(&witnessed(&far, "grants").0)
+    };
+    for (tls, before_request) in [(0, 1), (1, 2)] {
+        let requests = at("300ms", tls);
+        for (number, one) in requests.iter().enumerate() {
+            let (after, trip) = told_trip(one).expect("it is told");
+            assert!((Nanos::from_millis(602)..Nanos::from_millis(610)).contains(&trip), "{trip}");
+            let wait = if number == 0 { Nanos::from_millis(602 * before_request) } else { Nanos::ZERO };
+            assert!((wait..wait + Nanos::from_millis(30)).contains(&after), "{number}: {after}");
+            // What senders send at first fits into its window.
+            assert!(one.iter().any(|(_, said)| matches!(said, Said::Offers(14_480..))), "{one:?}");
+        }
+    }
+    let near = at("200ms", 0);
+    assert!(near.iter().all(|one| told_trip(one).is_none()));
+    assert!(near.iter().flatten().all(|(_, said)| !matches!(said, Said::Offers(14_480..))));
+}

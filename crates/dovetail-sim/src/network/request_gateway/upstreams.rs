@@ -16,6 +16,11 @@ use crate::network::{
     spec::Access,
 };
 
+/// The round trip from which on a dozen first windows do not fill the link (`RequestSetup::for_bytes`), and at which the gateway
+/// offers no less than what senders send at first: ten segments (RFC 6928).
+const FARTHEST: Nanos = Nanos::from_millis(12 * 34);
+const FIRST_FLIGHT: u64 = 10 * 1448;
+
 /// Largest buffer of a connection: 16 MiB, like the longest window of a scenario.
 const MAX_WINDOW_BYTES: u32 = 1 << 24;
 
@@ -34,6 +39,8 @@ pub(super) struct Upstream {
     pub(super) tls: Option<Tls>,
     /// Whether TCP's handshake is over.
     pub(super) is_established: bool,
+    /// The round trip of that handshake, if the server is among the farthest and its windows are limited.
+    pub(super) trip: Option<Nanos>,
     /// The receive window that it offers, which never shrinks; unlimited if the policy limits no sender by windows.
     pub(super) offered: u64,
 }
@@ -152,6 +159,16 @@ impl Upstreams {
         let offered = &mut self.open[id.place].offered;
         *offered = window.max(*offered);
         *offered
+    }
+
+    /// A connection is established, by a handshake of this round trip if known. Returns the window that it offers, if that has
+    /// changed.
+    pub(super) fn establish(&mut self, id: EndId, trip: Option<Nanos>) -> Option<u64> {
+        let upstream = &mut self.open[id.place];
+        upstream.is_established = true;
+        // It includes the far queue at that time, which for nearer servers would dominate.
+        upstream.trip = trip.filter(|&trip| upstream.offered != u64::MAX && trip >= FARTHEST);
+        upstream.trip.map(|_| self.widen(id, FIRST_FLIGHT))
     }
 
     /// Whether a connection's window is much longer than at first. A window cannot be withdrawn: the next response would have

@@ -22,7 +22,7 @@ use super::{
     tls::Tls,
     told::{GatewayNet, Part, Told},
     uplink::Uplink,
-    upstreams::Upstreams,
+    upstreams::{Upstream, Upstreams},
     users::Users,
 };
 use crate::blame::Unread;
@@ -181,23 +181,33 @@ impl<'a> Relay<'a> {
 
     /// A new connection may be established. If so, and no TLS precedes the request, that is sent.
     fn may_be_established(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
-        let upstream = self.upstreams.of(id);
-        if upstream.is_established || !net.connections[id].opener.end.is_established() {
+        let end = &mut net.connections[id].opener.end;
+        if self.upstreams.of(id).is_established || !end.is_established() {
             return;
         }
-        upstream.is_established = true;
-        if let Some(live) = upstream.live.filter(|_| upstream.tls.is_none()) {
+        let widened = self.upstreams.establish(id, end.round_trip());
+        let upstream = self.upstreams.of(id);
+        let Some(live) = upstream.live else { return };
+        if let Some(offered) = widened {
+            end.reach(self.live[live].begins + self.live[live].granted + offered);
+        }
+        if upstream.tls.is_none() {
             self.tell_connection(id, live, net.now);
         }
     }
 
-    /// A request is sent: reports what its connection offers the server, because of earlier responses on it among others.
+    /// A request is sent: reports what its connection offers the server, because of earlier responses on it among others, and
+    /// how far away that is, if very far.
     fn tell_connection(&mut self, id: EndId, live: usize, now: Nanos) {
-        let offered = self.upstreams.of(id).offered;
-        if offered != u64::MAX {
-            self.scheduler.offers(id_of(live), offered, now);
-            self.is_asked = true;
+        let Upstream { offered, trip, .. } = *self.upstreams.of(id);
+        if offered == u64::MAX {
+            return;
         }
+        self.scheduler.offers(id_of(live), offered, now);
+        if let Some(trip) = trip {
+            self.scheduler.round_trip(id_of(live), trip, now);
+        }
+        self.is_asked = true;
     }
 
     /// More of a response may be read.
