@@ -11,6 +11,8 @@ pub(super) struct Live {
     pub(super) exchange: usize,
     /// The gateway's end of the connection, once it is released.
     pub(super) end: Option<EndId>,
+    /// That of a connection that was idle when the request arrived, and waits with it for its release.
+    pub(super) kept: Option<EndId>,
     /// Bytes of header and body that the gateway has not read.
     pub(super) left: u64,
     /// Where the response begins in the connection's stream, and how much of it may be read.
@@ -25,10 +27,10 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// A request for this exchange, with `left` bytes of response and `upload_left` bytes of upload.
-    pub(super) fn new(exchange: usize, left: u64, upload_left: u64) -> Self {
+    /// A request for this exchange, with an idle connection if there is one, `left` bytes of response and `upload_left` bytes of upload.
+    pub(super) fn new(exchange: usize, kept: Option<EndId>, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
-        Self { exchange, end: None, left, begins: 0, granted: 0, unread: 0, upload_left, length_told, ready_told }
+        Self { exchange, end: None, kept, left, begins: 0, granted: 0, unread: 0, upload_left, length_told, ready_told }
     }
 }
 

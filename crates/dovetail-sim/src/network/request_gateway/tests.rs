@@ -157,3 +157,25 @@ fn the_round_trip_to_a_server_is_told_if_it_is_far_away_as_soon_as_its_connectio
     assert!(near.iter().all(|one| told_trip(one).is_none()));
     assert!(near.iter().flatten().all(|(_, said)| !matches!(said, Said::Offers(14_480..))));
 }
+
+#[test]
+fn a_request_takes_an_idle_connection_along_when_it_arrives() {
+    let crowd = with("").replace("each = 2", "rate = \"20/s\", patience = \"3s\"");
+    let (lines, outcome) = witnessed(&crowd, "msf-rs");
+    let (mut idle, mut dialled, mut has) = (0_u64, 0, Vec::new());
+    for &(_, number, said) in &lines {
+        match said {
+            Said::Arrived => {
+                has.push(idle > 0);
+                idle -= u64::from(idle > 0);
+            }
+            Said::Released { .. } => dialled += u64::from(!has[number]),
+            Said::Ended => idle += 1,
+            // Whoever stops to wait takes the connection along.
+            _ => {}
+        }
+    }
+    let cancelled = lines.iter().filter(|(.., said)| *said == Said::Cancelled).count();
+    assert!(cancelled > 10, "{cancelled}");
+    assert_eq!(outcome.dialled, dialled);
+}

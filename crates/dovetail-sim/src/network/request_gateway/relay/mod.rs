@@ -89,12 +89,13 @@ impl<'a> Relay<'a> {
     /// A request arrived at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, net: &mut GatewayNet<'_>) {
         let now = net.now;
-        let Exchange { user, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
+        let Exchange { user, server, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
         if cancelled.is_some() || ended.is_some() {
             return;
         }
         let whole = self.access.whole(bytes);
-        let live = self.live.insert(Live::new(exchange, whole, upload));
+        let kept = self.upstreams.take_idle(server);
+        let live = self.live.insert(Live::new(exchange, kept, whole, upload));
         self.users.arrived(exchange, live, now);
         if let Some(blame) = net.watch.blamed.requests() {
             blame.arrived(exchange, now);
@@ -134,10 +135,11 @@ impl<'a> Relay<'a> {
 
     /// Sends a request to its server.
     fn release(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let exchange = self.live[live].exchange;
+        let Live { exchange, ref mut kept, .. } = self.live[live];
+        let kept = kept.take();
         self.users.released(exchange, net.now);
         let Exchange { traffic, server, upload, .. } = *self.users.exchange(exchange);
-        let id = match self.upstreams.take_idle(server) {
+        let id = match kept {
             Some(id) => id,
             None => self.upstreams.dial(server, traffic, turn.window, net)?,
         };
@@ -397,7 +399,9 @@ impl<'a> Relay<'a> {
             self.scheduler.cancel(id_of(live), net.now);
             self.uplink.cancelled(id_of(live), net.now);
             self.is_asked = true;
-            end = self.live.remove(live).end;
+            let live = self.live.remove(live);
+            end = live.end;
+            live.kept.map_or(Ok(()), |id| self.close(id, net))?;
         }
         if let Some(id) = end {
             self.upstreams.of(id).live = None;
