@@ -231,11 +231,11 @@ impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
             return;
         };
         if found.new {
-            let traffic = &self.spec.traffic[datagram.traffic];
-            queue.scheduler.set_weight(found.flow, traffic.weight);
+            let (weight, name) = self.spec.named(datagram.traffic);
+            queue.scheduler.set_weight(found.flow, weight);
             if watched {
                 let label = flow_label(&datagram.tuple);
-                let profile = Profile { weight: traffic.weight, label: &label, class: Some(&traffic.name) };
+                let profile = Profile { weight, label: &label, class: Some(name) };
                 self.watch.appeared(found.flow, &profile);
             }
         }

@@ -19,7 +19,7 @@ pub(super) struct Datagram<P> {
     pub(super) to: usize,
     /// The connection's end that receives it there; `None` if it belongs to no connection.
     pub(super) taker: Option<EndId>,
-    /// Index of its traffic.
+    /// Index of its traffic, or the number of the gateway's probes.
     pub(super) traffic: usize,
     /// What it belongs to.
     pub(super) of: Of<P>,

@@ -262,7 +262,19 @@ impl Network {
 
     /// Index of the traffic that names the class of this traffic: itself, except for users who belong to another class.
     pub(super) fn class_of(&self, at: usize) -> usize {
-        self.traffic[at].class.unwrap_or(at)
+        self.traffic.get(at).and_then(|traffic| traffic.class).unwrap_or(at)
+    }
+
+    /// The number of the gateway's own probes, as that of a traffic and of a class: after those of all others.
+    #[cfg(feature = "network")]
+    pub(super) fn probes(&self) -> usize {
+        self.traffic.len()
+    }
+
+    /// Weight and name of a traffic, or of the gateway's probes.
+    #[cfg(feature = "network")]
+    pub(super) fn named(&self, traffic: usize) -> (Weight, &str) {
+        self.traffic.get(traffic).map_or((Weight::ONE, "probes"), |traffic| (traffic.weight, &traffic.name))
     }
 
     /// The key for hashing flows. No sender here chooses colliding flows, and runs must be reproducible.

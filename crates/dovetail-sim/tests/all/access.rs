@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dovetail_sched::Nanos;
+use dovetail_sched::{Nanos, Weight};
 use dovetail_sim::network::{Contender, Exchange, Kind, Network, NetworkOptions, simulate_access, simulate_network};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
@@ -549,4 +549,17 @@ fn the_direction_back_has_a_rate_and_a_buffer_of_its_own() {
     // 4 users demand 1.92 Mbit/s of uplink.
     let (wide, narrow) = (of("rate_back = \"20Mbps\""), of("rate_back = \"1Mbps\"\nbuffer_packets_back = 1000"));
     assert!(narrow > 4.0 * wide, "{narrow} s after {wide} s");
+}
+
+#[test]
+fn probes_are_of_no_user_s_class() {
+    for gateway in ["grants", "ingress"] {
+        let run = run_access(&bed("each = 1"), gateway);
+        // Echoes end at port 7, and none of the users' packets do.
+        let (echoes, others): (Vec<_>, Vec<_>) =
+            run.watch.appeared.iter().partition(|(label, ..)| label.ends_with(":7"));
+        let is_own = |(_, class, weight): &&(String, String, Weight)| class == "probes" && *weight == Weight::ONE;
+        assert!(!echoes.is_empty() && echoes.iter().all(is_own), "{gateway}: {echoes:?}");
+        assert!(!others.iter().any(|(_, class, _)| class == "probes"), "{gateway}");
+    }
 }

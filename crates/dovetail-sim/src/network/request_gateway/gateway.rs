@@ -117,7 +117,7 @@ impl<'a> RequestGateway<'a> {
             [from, to].map(|node| port(node, ECHO)),
             PROBE_BYTES,
             Of::Access(Part::Probe(number)),
-            0,
+            net.spec.probes(),
         )
     }
 
