@@ -27,14 +27,12 @@ use clap_complete::Shell;
 pub(crate) use self::gateway::GatewayArgs;
 #[cfg(feature = "middlebox")]
 pub(crate) use self::lab::LabArgs;
+#[cfg(all(feature = "middlebox", target_os = "linux"))]
+pub(crate) use self::lab::LabCommand;
 #[cfg(feature = "middlebox")]
 pub(crate) use self::middlebox::MiddleboxArgs;
 #[cfg(feature = "profile")]
 pub(crate) use self::profile::ProfileArgs;
-#[cfg(all(feature = "middlebox", target_os = "linux"))]
-pub(crate) use self::lab::LabCommand;
-#[cfg(all(feature = "gateway", target_os = "linux"))]
-pub(crate) use self::{doctor::DoctorArgs, gateway::GatewayCommand};
 pub(crate) use self::{
     admit::AdmitArgs,
     common::{InputArgs, OutputArgs},
@@ -44,6 +42,8 @@ pub(crate) use self::{
     tune::TuneArgs,
     values::Seeds,
 };
+#[cfg(all(feature = "gateway", target_os = "linux"))]
+pub(crate) use self::{doctor::DoctorArgs, gateway::GatewayCommand};
 
 /// Compare, choose and reproduce schedulers for work that needs more than one resource.
 #[derive(Debug, Parser)]

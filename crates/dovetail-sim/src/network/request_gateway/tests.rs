@@ -32,7 +32,7 @@ stop = "20s"
 requests = { each = 2, size = { lognormal = { mu = 9.357, sigma = 1.318, min = 1, max = "500kB" } } }
 "#;
 
-/// The bed with these keys of `[access]`.
+/// The testbed with these keys of `[access]`.
 fn with(keys: &str) -> String {
     BED.replace("gateway = \"g\"\n", &format!("gateway = \"g\"\n{keys}\n"))
 }

@@ -64,8 +64,8 @@ pub(super) fn witnessed(network: &str, policy: &str) -> (Vec<(Nanos, Number, Sai
     let network = Network::parse(network, "test.toml", &mut |_| Err(ErrorKind::NotFound.into())).expect("a network");
     let spec: RequestSpec = policy.parse().expect("a policy");
     let laid = lay_out(&network, &Contender::Requests(spec.clone())).expect("a gateway");
-    let mut nobody = ();
-    let watch = Watch::new(&mut nobody, None, Blamed::Nothing);
+    let mut observer = ();
+    let watch = Watch::new(&mut observer, None, Blamed::Nothing);
     let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch).expect("a network");
     let setup = setup(&laid.access, &laid.network);
     let account = Arc::new(Mutex::new(Account::default()));
