@@ -31,7 +31,7 @@ pub enum ConfigError {
     Located(#[from] Located),
 }
 
-/// Reads the text of a file of at most 1 MiB.
+/// Reads the text of a file of at most 1 MiB, without the byte order mark that some editors begin files with.
 ///
 /// # Errors
 /// When it cannot be read, is longer, or is not UTF-8.
@@ -41,6 +41,7 @@ pub fn read_text(path: &Path) -> Result<String, ConfigError> {
     let read = File::open(path).and_then(|read| read.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
     is_short(bytes.len()).map_err(|wrong| wrong.located("", &file))?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(bytes);
     String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
 }
 

@@ -188,3 +188,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_may_begin_with_a_byte_order_mark() {
+    let path = std::env::temp_dir().join(format!("dovetail-mark-{}", std::process::id()));
+    std::fs::write(&path, format!("\u{feff}{ALADDIN}\n")).expect("a file");
+    let passwords = Passwords::read(&path).expect("passwords");
+    std::fs::remove_file(&path).expect("it is there");
+    let header = HeaderValue::from_static("Basic YWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    let Check::Work(job) = passwords.check(Some(&header)) else { panic!("nothing is known yet") };
+    assert_eq!(job.run().as_deref(), Some("aladdin"));
+}
