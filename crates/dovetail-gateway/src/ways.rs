@@ -87,6 +87,15 @@ impl Unreached {
         }
     }
 
+    /// Keeps what is known of parents that a reload leaves where they are. One over TLS may have other certificates now.
+    pub(crate) fn reloaded(&self, old: &Config, new: &Config) {
+        let place = |config: &Config, name: &Arc<str>| {
+            let parent = config.parents.iter().find(|parent| parent.name == *name)?;
+            parent.tls.is_none().then(|| parent.address.clone())
+        };
+        self.0.borrow_mut().retain(|name, _| place(new, name).is_some_and(|at| place(old, name) == Some(at)));
+    }
+
     /// Whether a parent could be reached when it was last tried, or has not been tried.
     pub(crate) fn is_up(&self, parent: &Parent) -> bool {
         self.unreached_at(parent).is_none()
@@ -197,5 +206,23 @@ mod tests {
         unreached.forget(&config.parents[0]);
         assert!(unreached.is_up(&config.parents[0]));
         assert_eq!(names(&settings, &unreached, "x.org"), ["a", "-"]);
+    }
+
+    #[test]
+    fn a_reload_forgets_parents_that_are_gone_or_elsewhere() {
+        let config = |parents: &[(&str, &str)]| {
+            let parent =
+                |(name, address): &(&str, &str)| format!("[[parent]]\nname = \"{name}\"\naddress = \"{address}\"\n");
+            let parents: String = parents.iter().map(parent).collect();
+            let text = format!("[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n{parents}");
+            Config::parse(&text).expect("a configuration")
+        };
+        let old = config(&[("gone", "a.example:1"), ("moves", "b.example:1"), ("stays", "c.example:1")]);
+        let new = config(&[("stays", "c.example:1"), ("moves", "b.example:2")]);
+        let unreached = Unreached::default();
+        old.parents.iter().for_each(|parent| unreached.note(parent, &Refusal::ParentTimeout("a".into()), None));
+        unreached.reloaded(&old, &new);
+        assert_eq!([0, 1].map(|at| unreached.is_up(&new.parents[at])), [false, true]);
+        assert_eq!(unreached.0.borrow().len(), 1);
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct Parts {
     round_trips: Rc<RoundTrips>,
     last_server: Rc<LastServer>,
     probing: Rc<Probing>,
-    unreached: Rc<Unreached>,
+    pub(super) unreached: Rc<Unreached>,
     /// Signals that the gateway drains.
     pub(super) stops: Sender<bool>,
     /// Notified when another process has taken over.

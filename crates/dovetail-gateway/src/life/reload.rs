@@ -20,6 +20,7 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     parts.link.reload(&old, &config, &renewed, &config.weights_at(now.datetime()));
     parts.calendar.reloaded(&config, &now);
     parts.notes.set_classes(config.classes.len(), &renewed);
+    parts.unreached.reloaded(&old, &config);
     parts.destinations.refresh();
     take_names(parts, &old, &mut config);
     take_passwords(parts, &old, &mut config);

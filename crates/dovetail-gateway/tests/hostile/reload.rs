@@ -15,7 +15,8 @@ use crate::{
     answer::{answer, is_closed},
     dns::{Reply, name_server},
     limits::{http2, run},
-    server::strict_server,
+    parents::{dead, parent, with},
+    server::{strict_proxy, strict_server},
     support::{LONG, Running, Setup},
 };
 
@@ -68,6 +69,16 @@ fn a_password_file_that_cannot_be_read_opens_no_door() {
     assert_eq!(gateway.get(&url).status, 407);
     reload(&gateway, &Setup::access("passwords = \"/nowhere/users\""));
     assert_eq!(gateway.get(&url).status, 407, "the helper asks as before");
+}
+
+#[test]
+fn a_parent_that_moves_is_tried_at_its_new_address_at_once() {
+    let (server, up) = (strict_server(), strict_proxy());
+    let url = server.url("/");
+    let gateway = with(&parent("up", dead(), "direct = true")).start();
+    assert_eq!(gateway.get(&url).text(), "/", "directly");
+    reload(&gateway, &with(&parent("up", up.address.port(), "direct = true")));
+    assert_eq!(gateway.get(&url).text(), url, "by the parent");
 }
 
 /// A new directory for logs.
