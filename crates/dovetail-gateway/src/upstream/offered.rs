@@ -6,6 +6,7 @@
 
 use std::{cell::Cell, os::fd::AsFd, time::Duration};
 
+use dovetail_sched::request::RequestSetup;
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
@@ -20,11 +21,8 @@ const MAX_BATCH_BYTES: u64 = 64 * 1_024;
 /// (`RequestSetup::for_bytes`).
 pub(crate) const FAR: Duration = Duration::from_millis(100);
 
-/// At this distance a dozen responses do not fill the link with their first windows, which are sized for that.
-const FARTHEST: Duration = Duration::from_millis(12 * 34);
-/// What senders send before the first acknowledgement (RFC 6928): a smaller window costs a round trip at that distance. The
-/// kernel opens it as the first of it arrives, so it helps the second flight.
-const FIRST_FLIGHT: u64 = 10 * SEGMENT;
+/// See [`RequestSetup::FARTHEST`].
+const FARTHEST: Duration = Duration::from_nanos(RequestSetup::FARTHEST.0);
 
 /// The window that a connection offers.
 #[derive(Debug, Clone)]
@@ -44,7 +42,8 @@ impl Offered {
         let trip = sys::handshake(stream.as_fd());
         let offered = Self { window, trip, bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
         if offered.farthest().is_some() {
-            offered.widen(stream, FIRST_FLIGHT);
+            // The kernel opens it as the first of it arrives, so it helps the second flight.
+            offered.widen(stream, RequestSetup::FIRST_FLIGHT_BYTES);
         }
         offered
     }

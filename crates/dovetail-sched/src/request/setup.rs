@@ -1,5 +1,7 @@
 //! The parameters of every request scheduler.
 
+use crate::Nanos;
+
 /// The parameters of every request scheduler, whatever its policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestSetup {
@@ -29,6 +31,14 @@ impl RequestSetup {
     pub fn for_uplink(rate: f64) -> Self {
         Self { rate: 0.95 * rate, quantum: 2 * 1448, window: 0, longest_window: 0, overhead: 0 }
     }
+
+    /// The round trip from which on a dozen of the first windows of [`for_bytes`](Self::for_bytes) do not fill the link: an
+    /// environment reports that of such a connection, and offers [`FIRST_FLIGHT_BYTES`](Self::FIRST_FLIGHT_BYTES) on it.
+    pub const FARTHEST: Nanos = Nanos::from_millis(12 * 34);
+
+    /// What senders send before the first acknowledgement: ten segments (RFC 6928). At [that distance](Self::FARTHEST) a smaller
+    /// window costs a round trip.
+    pub const FIRST_FLIGHT_BYTES: u64 = 10 * 1448;
 
     /// For HTTP over TCP: units are bytes, `rate` is the link's goodput in bytes a second.
     ///

@@ -16,11 +16,6 @@ use crate::network::{
     spec::Access,
 };
 
-/// The round trip from which on a dozen first windows do not fill the link (`RequestSetup::for_bytes`), and at which the gateway
-/// offers no less than what senders send at first: ten segments (RFC 6928).
-const FARTHEST: Nanos = Nanos::from_millis(12 * 34);
-const FIRST_FLIGHT: u64 = 10 * 1448;
-
 /// Largest buffer of a connection: 16 MiB, like the longest window of a scenario.
 const MAX_WINDOW_BYTES: u32 = 1 << 24;
 
@@ -167,8 +162,8 @@ impl Upstreams {
         let upstream = &mut self.open[id.place];
         upstream.is_established = true;
         // It includes the far queue at that time, which for nearer servers would dominate.
-        upstream.trip = trip.filter(|&trip| upstream.offered != u64::MAX && trip >= FARTHEST);
-        upstream.trip.map(|_| self.widen(id, FIRST_FLIGHT))
+        upstream.trip = trip.filter(|&trip| upstream.offered != u64::MAX && trip >= RequestSetup::FARTHEST);
+        upstream.trip.map(|_| self.widen(id, RequestSetup::FIRST_FLIGHT_BYTES))
     }
 
     /// Whether a connection's window is much longer than at first. A window cannot be withdrawn: the next response would have
