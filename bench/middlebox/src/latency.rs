@@ -1,22 +1,16 @@
 //! Latency of single packets from one host's interface to the other's.
 
 use std::{
-    hint,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    hint, thread,
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{Lab, PORTS, Place, Raw, datagram};
+use dovetail_box::live::lab::{Lab, Place, datagram};
 use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
-    off_bridge::OffBridge,
-    subject::{BOX_CORE, Failed, SOURCE_CORE, Subject, lab, stay_on},
+    subject::{Failed, SOURCE_CORE, Subject, lab, stay_on},
     table::Table,
 };
 
@@ -25,7 +19,7 @@ const LOST: Duration = Duration::from_millis(20);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
-    let mut subjects = vec![Subject::bridge()];
+    let mut subjects = vec![Subject::bridge(), Subject::alone()];
     for wait in ["spin", "spin-then-sleep", "sleep"] {
         let mut subject = Subject::fast("drfq", wait, &args.function);
         subject.label = format!("drfq, {wait}");
@@ -33,8 +27,8 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         let awake = (wait == "sleep").then(|| subject.awake());
         subjects.extend([subject, other].into_iter().chain(awake));
     }
-    let mut medians = vec![Vec::new(); subjects.len() + 1];
-    let mut late = vec![Vec::new(); subjects.len() + 1];
+    let mut medians = vec![Vec::new(); subjects.len()];
+    let mut late = vec![Vec::new(); subjects.len()];
     let mut one = |at: usize| -> Result<(), Failed> {
         let time = Duration::from_secs_f64(args.seconds);
         let micros = thread::scope(|scope| {
@@ -51,53 +45,12 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
             one(at)?;
             drop(running);
         }
-        let alone = Alone::start(&lab)?;
-        one(subjects.len())?;
-        drop(alone);
     }
-    let labels = subjects.iter().map(|subject| subject.label.as_str()).chain([ALONE]);
-    for ((label, medians), late) in labels.zip(&medians).zip(&late) {
-        table.push("latency, 5 kpps, p50", label, medians, "µs");
-        table.push("latency, 5 kpps, p99", label, late, "µs");
+    for ((subject, medians), late) in subjects.iter().zip(&medians).zip(&late) {
+        table.push("latency, 5 kpps, p50", &subject.label, medians, "µs");
+        table.push("latency, 5 kpps, p99", &subject.label, late, "µs");
     }
     Ok(())
-}
-
-/// A thread that spins on two packet sockets and forwards between them, as a substitute for box and bridge: a lower bound
-/// for a box.
-struct Alone {
-    ends: Arc<AtomicBool>,
-    thread: Option<thread::JoinHandle<()>>,
-    _ports: OffBridge,
-}
-
-const ALONE: &str = "two sockets, no box";
-
-impl Alone {
-    fn start(lab: &Lab) -> Result<Self, Failed> {
-        let ports = OffBridge::take(lab)?;
-        let open = |port| lab.namespace(Place::Box).within(|| Raw::open(port));
-        let (mut inside, outside) = (open(PORTS[0])?, open(PORTS[1])?);
-        let ends = Arc::new(AtomicBool::new(false));
-        let is_told = ends.clone();
-        let thread = thread::spawn(move || {
-            let _ = stay_on(BOX_CORE);
-            while !is_told.load(Ordering::Relaxed) {
-                match inside.receive() {
-                    Some(frame) => drop(outside.send(std::iter::once(frame))),
-                    None => hint::spin_loop(),
-                }
-            }
-        });
-        Ok(Self { ends, thread: Some(thread), _ports: ports })
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(thread::JoinHandle::join);
-    }
 }
 
 /// Latency of each packet in microseconds, in ascending order.

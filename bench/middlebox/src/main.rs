@@ -15,12 +15,15 @@
 //! | `churn` | what it holds after minutes of constant change; only on request, with the feature `programs` |
 //! | `runaway` | how soon endless programs are stopped, and what they cost others; likewise |
 //! | [`click`] | another box, for the first of these |
+//! | [`alone`] | two packet sockets without a box, for throughput and latency |
 //! | [`off_bridge`] | keeps the bridge from forwarding beside a subject other than the box |
 //! | [`numbered`] | numbered packets, for some of these |
 //!
 //! Needs root, and two cores that nothing else uses: one for the box, one for the source. Subjects take turns, round after
 //! round, so that a slow moment of the machine affects all of them, and figures are medians.
 
+#[cfg(target_os = "linux")]
+mod alone;
 #[cfg(all(target_os = "linux", feature = "programs"))]
 mod changes;
 #[cfg(all(target_os = "linux", feature = "programs"))]

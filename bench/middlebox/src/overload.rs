@@ -25,6 +25,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     boxes.extend(BY_AF_XDP.iter().map(|policy| fast(policy).by_af_xdp()));
     let mut subjects = vec![Subject::bridge()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
+    subjects.push(Subject::alone());
     let boxes = subjects.len();
     subjects.extend(args.click.as_deref().map(Subject::click));
     for bytes in BYTES {

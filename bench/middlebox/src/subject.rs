@@ -1,4 +1,4 @@
-//! The subject between the two sides of the lab: the bridge alone, a box, or Click.
+//! The subject between the two sides of the lab: the bridge alone, a box, Click, or two sockets.
 
 use std::{
     env,
@@ -24,7 +24,7 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 
-use crate::click::Click;
+use crate::{alone::Alone, click::Click};
 
 pub type Failed = Box<dyn Error>;
 
@@ -68,6 +68,8 @@ enum Between {
     },
     /// Click's userlevel driver, with nothing but a queue.
     Click(PathBuf),
+    /// Two packet sockets.
+    Alone,
 }
 
 impl Subject {
@@ -77,6 +79,11 @@ impl Subject {
 
     pub fn click(program: &Path) -> Self {
         Self { label: "Click".into(), between: Between::Click(program.to_owned()) }
+    }
+
+    /// Two packet sockets, and nothing between them.
+    pub fn alone() -> Self {
+        Self { label: Alone::LABEL.into(), between: Between::Alone }
     }
 
     /// A box with these settings after its interfaces.
@@ -134,6 +141,7 @@ impl Subject {
             Between::Bridge => Running::Bridge,
             Between::Box { settings, program } => Running::Box(RunningBox::start(lab, settings, program.as_deref())?),
             Between::Click(program) => Running::Click { _until_dropped: Click::start(lab, program, BOX_CORE)? },
+            Between::Alone => Running::Alone { _until_dropped: Alone::start(lab)? },
         })
     }
 }
@@ -143,6 +151,7 @@ pub enum Running {
     Bridge,
     Box(RunningBox),
     Click { _until_dropped: Click },
+    Alone { _until_dropped: Alone },
 }
 
 impl Running {
@@ -159,7 +168,7 @@ impl Running {
     fn as_box(&self) -> Result<&RunningBox, Failed> {
         match self {
             Self::Box(running) => Ok(running),
-            Self::Bridge | Self::Click { .. } => Err("no box".into()),
+            Self::Bridge | Self::Click { .. } | Self::Alone { .. } => Err("no box".into()),
         }
     }
 }

@@ -53,13 +53,19 @@ impl Raw {
 
     /// The oldest frame received, with its tag where it was on the wire.
     pub fn receive(&mut self) -> Option<&[u8]> {
-        let frame = &mut self.frame;
-        let had_one = self.socket.receive(|received| {
+        let mut frame = std::mem::take(&mut self.frame);
+        let had_one = self.receive_into(&mut frame);
+        self.frame = frame;
+        had_one.then_some(&self.frame)
+    }
+
+    /// The same into this buffer, which loses what it holds; whether there was one.
+    pub fn receive_into(&mut self, frame: &mut Vec<u8>) -> bool {
+        self.socket.receive(|received| {
             if tag::put_back(&received.bytes, received.tag, frame).is_err() {
                 frame.clear();
             }
             true
-        });
-        had_one.then_some(frame)
+        })
     }
 }
