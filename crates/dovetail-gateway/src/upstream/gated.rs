@@ -303,6 +303,9 @@ impl AsyncRead for Gated {
                 response.progress.waits_for(Phase::Transfer);
             }
             this.gate.took(response, came as u64);
+            if this.gate.received() == came as u64 {
+                this.gate.offered.draws_near(&this.stream);
+            }
             if let Some(sampled) = &this.gate.sampled {
                 sampled.sample(this.stream.as_fd());
             }

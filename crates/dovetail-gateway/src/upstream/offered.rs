@@ -28,8 +28,8 @@ const FARTHEST: Duration = Duration::from_nanos(RequestSetup::FARTHEST.0);
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
     window: Option<Window>,
-    /// The round trip when connecting, if known.
-    trip: Option<Duration>,
+    /// The round trip when connecting, or the minimum since then, if known.
+    trip: Cell<Option<Duration>>,
     bytes: Cell<u64>,
     // Whether the kernel may resize the buffer.
     is_free: Cell<bool>,
@@ -40,7 +40,7 @@ impl Offered {
     pub(crate) fn new(stream: &TcpStream, window: Option<Window>, is_free: bool) -> Self {
         let bytes = window.map_or(u64::MAX, |window| window.begins);
         let trip = sys::handshake(stream.as_fd());
-        let offered = Self { window, trip, bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
+        let offered = Self { window, trip: Cell::new(trip), bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
         if offered.farthest().is_some() {
             // The kernel opens it as the first of it arrives, so it helps the second flight.
             offered.widen(stream, RequestSetup::FIRST_FLIGHT_BYTES);
@@ -49,9 +49,18 @@ impl Offered {
     }
 
     /// The round trip to a server so far away that its windows have to grow fast, if windows are limited at all. It includes
-    /// the far queue at the time of connecting: for nearer servers that would dominate.
+    /// the queues at the time of connecting: for nearer servers those would dominate.
     pub(crate) fn farthest(&self) -> Option<Duration> {
-        self.trip.filter(|&trip| self.window.is_some() && trip >= FARTHEST)
+        self.trip.get().filter(|&trip| self.window.is_some() && trip >= FARTHEST)
+    }
+
+    /// A server that was taken for a far one may be near, behind an uplink whose queue was long when connecting.
+    pub(crate) fn draws_near(&self, stream: &TcpStream) {
+        if let Some(trip) = self.farthest()
+            && let Some(least) = sys::least_round_trip(stream.as_fd())
+        {
+            self.trip.set(Some(trip.min(least)));
+        }
     }
 
     /// The requested window.
@@ -132,5 +141,25 @@ impl Offered {
     /// Whether it is much longer than at first. A window cannot be withdrawn: the next response would get it too.
     pub(crate) fn is_grown(&self) -> bool {
         self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_was_taken_for_a_far_one_draws_near_with_the_minimum_of_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let stream = TcpStream::connect(listener.local_addr().expect("its address")).await.expect("a connection");
+        let window = Window { first: 8_192, begins: 8_192, longest: 1 << 20 };
+        let offered = Offered::new(&stream, Some(window), false);
+        offered.trip.set(Some(Duration::from_secs(2)));
+        assert_eq!(offered.farthest(), Some(Duration::from_secs(2)));
+        offered.draws_near(&stream);
+        assert_eq!(offered.farthest(), None);
+        assert_eq!(offered.trip.get(), sys::least_round_trip(stream.as_fd()));
     }
 }

@@ -220,6 +220,11 @@ impl End {
         self.tcp().and_then(Tcp::round_trip)
     }
 
+    /// The minimum round trip, once measured.
+    pub(super) fn least_round_trip(&self) -> Option<Nanos> {
+        self.tcp().and_then(Tcp::least_round_trip)
+    }
+
     /// Whether its handshake is over.
     pub(super) fn is_established(&self) -> bool {
         self.tcp().is_some_and(|tcp| tcp.state() == State::Established)

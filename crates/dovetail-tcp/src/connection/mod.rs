@@ -289,6 +289,12 @@ impl Connection {
         self.sender.rtt.smoothed()
     }
 
+    /// The minimum round-trip time of the last five minutes (`tcp_min_rtt_wlen`), once measured.
+    #[must_use]
+    pub fn least_round_trip(&self) -> Option<Nanos> {
+        self.sender.rtt.least()
+    }
+
     /// Counters of the sending half.
     #[must_use]
     pub const fn counts(&self) -> Counts {

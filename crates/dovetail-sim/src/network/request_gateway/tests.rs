@@ -1,6 +1,6 @@
 //! What the scheduler of a simulated gateway is told, and when: the same as in the real gateway, where each of these is known.
 
-use dovetail_sched::Nanos;
+use dovetail_sched::{Nanos, request::RequestSetup};
 
 use super::witness::{Number, Said, witnessed};
 
@@ -156,6 +156,24 @@ fn the_round_trip_to_a_server_is_told_if_it_is_far_away_as_soon_as_its_connectio
     let near = at("200ms", 0);
     assert!(near.iter().all(|one| told_trip(one).is_none()));
     assert!(near.iter().flatten().all(|(_, said)| !matches!(said, Said::Offers(14_480..))));
+}
+
+#[test]
+fn a_server_whose_handshake_waited_in_the_uplinks_queue_is_not_far_once_a_shorter_round_trip_is_measured() {
+    let upload = "[[link]]\nbetween = [\"g\", \"other\"]\nrate = \"1Gbps\"\n\
+        [[traffic]]\nname = \"uploads\"\nfrom = \"server\"\nto = \"other\"\nstop = \"1s\"\n\
+        requests = { each = 1, size = 1000, upload = \"150kB\" }\n";
+    let busy =
+        BED.replace("buffer_packets = 25", "buffer_packets = 25\nrate_back = \"512kbps\"\nbuffer_packets_back = 40");
+    let busy = busy.replace("each = 2", "each = 1").replace("\"500kB\"", "\"5kB\"");
+    let busy = busy.replace("stop = \"20s\"", "start = \"1s\"\nstop = \"20s\"") + upload;
+    let (lines, outcome) = witnessed(&busy, "grants");
+    let trips: Vec<_> = by_request(&lines).iter().map(|one| told_trip(one).map(|(_, trip)| trip)).collect();
+    let longest = trips.iter().flatten().max().expect("the handshake waits behind the upload");
+    assert!(*longest >= RequestSetup::FARTHEST, "{longest}");
+    let last = trips.iter().rposition(Option::is_some).expect("one is told");
+    assert!(trips.len() > last + 20, "{trips:?}");
+    assert_eq!(outcome.dialled, 2, "its connection is used again");
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub(super) struct Upstream {
     pub(super) tls: Option<Tls>,
     /// Whether TCP's handshake is over.
     pub(super) is_established: bool,
-    /// The round trip of that handshake, if the server is among the farthest and its windows are limited.
+    /// The round trip of that handshake, or the minimum since then, if the server is among the farthest and its windows are
+    /// limited.
     pub(super) trip: Option<Nanos>,
     /// The receive window that it offers, which never shrinks; unlimited if the policy limits no sender by windows.
     pub(super) offered: u64,
@@ -161,9 +162,16 @@ impl Upstreams {
     pub(super) fn establish(&mut self, id: EndId, trip: Option<Nanos>) -> Option<u64> {
         let upstream = &mut self.open[id.place];
         upstream.is_established = true;
-        // It includes the far queue at that time, which for nearer servers would dominate.
+        // It includes the queues at that time, which for nearer servers would dominate.
         upstream.trip = trip.filter(|&trip| upstream.offered != u64::MAX && trip >= RequestSetup::FARTHEST);
         upstream.trip.map(|_| self.widen(id, RequestSetup::FIRST_FLIGHT_BYTES))
+    }
+
+    /// A server that was taken for a far one may be near, behind an uplink whose queue was long when connecting: this is the
+    /// minimum round trip by now.
+    pub(super) fn draws_near(&mut self, id: EndId, least: Nanos) {
+        let trip = &mut self.open[id.place].trip;
+        *trip = trip.map(|trip| trip.min(least)).filter(|&trip| trip >= RequestSetup::FARTHEST);
     }
 
     /// Whether a connection's window is much longer than at first. A window cannot be withdrawn: the next response would have

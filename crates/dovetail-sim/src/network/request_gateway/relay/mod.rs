@@ -176,6 +176,9 @@ impl<'a> Relay<'a> {
         upstream.answers = self.access.whole(bytes);
         application.to_send += header;
         if upstream.is_established {
+            if let Some(least) = net.connections[id].opener.end.least_round_trip() {
+                self.upstreams.draws_near(id, least);
+            }
             self.tell_connection(id, live, net.now);
         }
         self.begin_upload(live, net);
