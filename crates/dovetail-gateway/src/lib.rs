@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `sys`, `segment` | kernel interfaces, and the size of a packet |
 //! | [`config`], [`auth`] | the configuration, and passwords |
+//! | `language` | the languages of what users read |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
 //! | `headers`, `upgrade`, `one_word`, `bad_request`, `client_hello` | messages, and what cannot be parsed as one |
 //! | `wanted`, `permitted`, `own_request`, `destination`, `local_addresses` | request targets, and what may be reached |
@@ -50,6 +51,7 @@ mod headers;
 mod interactive;
 mod intercept;
 mod interim;
+mod language;
 mod life;
 mod listen;
 mod local_addresses;

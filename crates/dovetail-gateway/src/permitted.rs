@@ -8,7 +8,7 @@ use jiff::ZonedDateTime;
 use crate::{
     config::{Class, Config},
     headers::was_here,
-    refusal::Refusal,
+    refusal::{Opens, Refusal},
     wanted::{Asked, Wanted},
 };
 
@@ -66,16 +66,17 @@ pub(crate) fn in_hours(class: &Class, now: impl FnOnce() -> ZonedDateTime) -> Re
         let wait = opens.timestamp().as_millisecond() - now.timestamp().as_millisecond();
         u64::try_from(wait).unwrap_or(0).div_ceil(1000).max(1)
     });
-    let opens = opens.map_or("another day".into(), |opens| match opens.date() == now.date() {
-        true => format!("{} today", opens.strftime("%H:%M")),
-        false => opens.strftime("%H:%M on %A, %-d %B").to_string(),
+    let opens = opens.map_or(Opens::AnotherDay, |opens| match opens.date() == now.date() {
+        true => Opens::Today(opens.time()),
+        false => Opens::On(opens.datetime()),
     });
-    let class = Arc::clone(&class.name);
-    Err(Refusal::OutOfHours { class, hours: format!("at {hours}"), opens, after_s })
+    Err(Refusal::OutOfHours { class: Arc::clone(&class.name), hours: hours.clone(), opens, after_s })
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::civil::{date, time};
+
     use super::*;
     use crate::wanted::Met;
 
@@ -143,9 +144,11 @@ mod tests {
             Ok(()) => None,
         };
         assert_eq!(says("22:00-06:00", "05:59:59"), None);
-        assert_eq!(says("22:00-06:00", "06:00:00"), Some(("22:00 today".into(), 16 * 3600)));
-        assert_eq!(says("22:00-06:00", "21:59:59.5"), Some(("22:00 today".into(), 1)));
-        assert_eq!(says("Sat 08:00-12:00", "12:00:00"), Some(("08:00 on Saturday, 28 November".into(), 68 * 3600)));
+        let at_22 = Opens::Today(time(22, 0, 0, 0));
+        assert_eq!(says("22:00-06:00", "06:00:00"), Some((at_22, 16 * 3600)));
+        assert_eq!(says("22:00-06:00", "21:59:59.5"), Some((at_22, 1)));
+        let saturday = Opens::On(date(2026, 11, 28).at(8, 0, 0, 0));
+        assert_eq!(says("Sat 08:00-12:00", "12:00:00"), Some((saturday, 68 * 3600)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Body;
 
-use crate::{config::Config, refusal::escaped};
+use crate::{config::Config, language::escaped};
 
 /// A page or an error.
 pub(super) type Page = Result<Response<Full<Bytes>>, Fault>;

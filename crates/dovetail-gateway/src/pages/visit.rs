@@ -3,7 +3,7 @@
 use dovetail_sched::request::ClassId;
 
 use super::seen::Seen;
-use crate::{config::Config, own_request::Addressed, quota::Account, wanted::Met, who::Who};
+use crate::{config::Config, language::Language, own_request::Addressed, quota::Account, wanted::Met, who::Who};
 
 /// A user's request for a page.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Visit<'v> {
     pub(crate) class: ClassId,
     pub(crate) how: Addressed,
     pub(crate) met: Met,
-    pub(crate) accept_language: Option<&'v str>,
+    pub(crate) language: Language,
     pub(crate) account: &'v Account,
     pub(crate) seen: &'v Seen,
 }

@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use tracing::debug;
@@ -13,6 +13,7 @@ use crate::{
     client::Busy,
     exchange::Fetched,
     headers::max_forwards,
+    language::Language,
     own_request::{Addressed, addressed},
     pages::{self, Visit},
     per_user::Of,
@@ -56,7 +57,7 @@ impl Client {
                 self.options(&request, record, busy)
             }
             Ok((wanted, user)) => self.exchange(request, wanted, user, record, busy).await,
-            Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
+            Err(refusal) => self.refuse(&refusal, Language::of(request.headers()), record, self.flow(None, busy)),
         }
     }
 
@@ -69,7 +70,7 @@ impl Client {
         let (who, class) = identities.by_address(self.address);
         let who = (quotas.account(&who, class), self.address);
         let record = Record::new(Rc::clone(notes), who, request.method().clone(), target(request));
-        self.refuse(refusal, record, self.flow(None, busy))
+        self.refuse(refusal, Language::of(request.headers()), record, self.flow(None, busy))
     }
 
     /// Answers OPTIONS that may go no further (RFC 9110, section 7.6.2).
@@ -133,7 +134,7 @@ impl Client {
                 record.status.set(StatusCode::OK.as_u16());
                 tunnels.begin(request, upstream, wanted, record, (busy, Rc::clone(&self.seat)))
             }
-            Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
+            Err(refusal) => self.refuse(&refusal, Language::of(request.headers()), record, self.flow(None, busy)),
         }
     }
 
@@ -147,12 +148,14 @@ impl Client {
     ) -> Response<Relay> {
         let flow = self.flow(Some(user), busy);
         let has_body = !request.body().is_end_stream();
+        let language = Language::of(request.headers());
         let upgrade = upgrade::is_asked(&request).then(|| hyper::upgrade::on(&mut request));
         match self.serving.exchanges.fetch(request, &wanted, &record, &flow, &self.activity).await {
             Ok(Fetched::Answer(answer)) => answer.relay(record, flow),
             Ok(Fetched::Switched(response, switched)) => {
                 let Some(client) = upgrade else {
-                    return self.refuse(&Refusal::Internal("nothing was to be switched".into()), record, flow);
+                    let refusal = Refusal::Internal("nothing was to be switched".into());
+                    return self.refuse(&refusal, language, record, flow);
                 };
                 record.status.set(StatusCode::SWITCHING_PROTOCOLS.as_u16());
                 record.is_tunnel.set(true);
@@ -163,7 +166,7 @@ impl Client {
                 if has_body {
                     self.activity.linger();
                 }
-                self.refuse(&refusal, record, flow)
+                self.refuse(&refusal, language, record, flow)
             }
         }
     }
@@ -182,6 +185,7 @@ impl Client {
             Err(refusal) => (by_address(), Some(refusal)),
         };
         let (who, class) = known.clone();
+        let language = Language::of(request.headers());
         let record = Record::new(
             Rc::clone(notes),
             (quotas.account(&who, class), self.address),
@@ -190,7 +194,7 @@ impl Client {
         );
         let checked = is_sound(&request).and_then(|()| is_new(&settings.config(), &request));
         if let Some(refusal) = checked.err().or(denied) {
-            let mut response = self.refuse(&refusal, record, self.flow(None, busy));
+            let mut response = self.refuse(&refusal, language, record, self.flow(None, busy));
             how.challenge(&mut response);
             return response;
         }
@@ -198,14 +202,13 @@ impl Client {
             // Its body will not be read.
             self.activity.linger();
         }
-        let accept_language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let visit = Visit {
             config: &settings.config(),
             who: &known.0,
             class: known.1,
             how,
             met,
-            accept_language,
+            language,
             account: &record.account,
             seen: &self.serving.seen,
         };
@@ -223,12 +226,12 @@ impl Client {
         Flow::new(Rc::clone(&self.share), user, watched, busy)
     }
 
-    fn refuse(&self, refusal: &Refusal, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+    fn refuse(&self, refusal: &Refusal, language: Language, record: Record, flow: Rc<Flow>) -> Response<Relay> {
         debug!(client = %self.address, "refused: {refusal}");
         if refusal.closes() {
             self.activity.linger();
         }
-        let page = refusal.page(&self.serving.settings.config().proxy.name);
+        let page = refusal.page(&self.serving.settings.config().proxy.name, language);
         record.status.set(page.status().as_u16());
         flow.progress().waits_for(Phase::Transfer);
         page.map(|page| Relay::page(page, record, flow))

@@ -81,6 +81,11 @@ fn the_page_is_in_the_users_language() {
         let page = gateway.me("127.0.2.1", "/me", &format!("Accept-Language: {wanted}\r\n"));
         assert!(page.body.contains(text), "{wanted}: {}", page.body);
         assert!(page.head.contains("cache-control: no-store"), "{}", page.head);
+        assert!(
+            page.head.contains("content-language: ") && page.head.contains("vary: accept-language"),
+            "{}",
+            page.head
+        );
     }
     assert!(gateway.me("127.0.2.1", "/me", "Accept-Language: de\r\n").body.contains("0 bytes von 1 MB verbraucht"));
 }

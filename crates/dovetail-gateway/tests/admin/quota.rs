@@ -60,6 +60,11 @@ fn many_downloads_at_once_exceed_a_quota_by_one_read() {
     let refused = Answer::read(gateway.ask("127.0.2.1", 100));
     assert_eq!(refused.status, 429);
     assert!(refused.body.contains("The quota q, 500 kB a month, is used up"), "{}", refused.body);
+    let mut stream = gateway.proxy_from("127.0.2.1");
+    let request = format!("GET http://{0}/100 HTTP/1.1\r\nHost: {0}\r\nAccept-Language: de\r\n", gateway.origin);
+    write!(stream, "{request}Connection: close\r\n\r\n").unwrap();
+    let german = Answer::read(stream).body;
+    assert!(german.contains("Das Kontingent q, 500 kB pro Monat, ist aufgebraucht."), "{german}");
     let wait: i64 = refused.head.lines().find_map(|line| line.strip_prefix("retry-after: ")).unwrap().parse().unwrap();
     assert!((1..=31 * 24 * 3_600 + 3_600).contains(&wait), "{wait}");
     let connect = Answer::read(gateway.connect_to("127.0.2.1"));

@@ -224,7 +224,8 @@ fn out_of_hours_a_class_is_told_when_they_begin_and_what_is_in_flight_goes_on() 
     assert_eq!(refused.status, 503);
     let after: u64 = refused.field("retry-after").unwrap().parse().unwrap();
     assert!((36 * 3600..5 * 86_400).contains(&after), "{after}");
-    for words in ["updates", &format!("{day} 10:00-12:00"), &format!("10:00 on {}", later.strftime("%A"))] {
+    for words in ["updates", &format!("{day} 10:00-12:00"), &format!("from {}, 10:00 on", later.strftime("%-d %b %Y"))]
+    {
         assert!(refused.text().contains(words), "{words}: {}", refused.text());
     }
     let connect = format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address);

@@ -19,6 +19,7 @@ mod framing;
 mod helper;
 mod hosts;
 mod interim;
+mod language;
 mod lenient;
 mod life;
 mod limits;

@@ -172,6 +172,8 @@ fn where_users_have_names_a_page_is_for_who_proves_one() {
             assert_eq!(found.status, status, "{target}: {found:?}");
             assert!(found.field(question).is_some() && !found.text().contains("staff"), "{found:?}");
         }
+        let found = ask(&gateway, target, &format!("{}Accept-Language: de\r\n", says(field, "<ann>:x")));
+        assert!(found.text().contains("<p>Der Benutzername oder das Passwort ist falsch.</p>"), "{found:?}");
         let found = ask(&gateway, target, &says(field, "<ann>:a"));
         assert_eq!(found.status, 200, "{target}: {found:?}");
         assert!(

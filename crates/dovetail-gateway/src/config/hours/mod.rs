@@ -6,6 +6,7 @@
 //! is not part of a span.
 
 mod change;
+mod named;
 mod read;
 mod week;
 

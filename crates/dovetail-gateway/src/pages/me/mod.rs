@@ -2,7 +2,6 @@
 //!
 //! The user is identified only by the connection or the password: nothing else of the request is read except its language.
 
-mod language;
 mod texts;
 
 use std::{collections::HashSet, fmt::Write as _};
@@ -16,8 +15,8 @@ use self::texts::Texts;
 use super::{answer::Page, seen::capacity, visit::Visit};
 use crate::{
     config::{Every, written_bytes},
+    language::{escaped, fill},
     quota::Use,
-    refusal::escaped,
     who::Who,
 };
 
@@ -37,7 +36,7 @@ small{display:block;opacity:.75}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
 
 /// The page.
 pub(super) fn page(visit: &Visit<'_>) -> Page {
-    let texts = language::wanted(visit.accept_language);
+    let texts = texts::of(visit.language);
     let mut body = String::new();
     let (who, gateway, class) = (visit.who.to_string(), &*visit.config.proxy.name, visit.class_name());
     let you = filled(texts.you, &[("gateway", gateway), ("user", &who), ("class", class)]);
@@ -51,47 +50,38 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
             "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
              content=\"width=device-width, initial-scale=1\"><meta http-equiv=\"refresh\" content=\"10\"><title>{}</title>\
              <style nonce=\"NONCE\">{STYLE}</style></head>\n<body>\n{body}<p><small>{}</small></p>\n</body></html>\n",
-            texts.tag,
+            visit.language.tag(),
             escaped(texts.title),
             escaped(texts.refreshes)
         ),
     )
+    .map(|mut page| {
+        visit.language.declare(page.headers_mut());
+        page
+    })
 }
 
 /// A text with values in its placeholders, escaped.
 fn filled(text: &str, values: &[(&str, &str)]) -> String {
-    let mut parts = text.split('{');
-    let mut filled = escaped(parts.next().unwrap_or_default());
-    for part in parts {
-        let (place, rest) = part.split_once('}').unwrap_or((part, ""));
-        let value = values.iter().find(|(name, _)| *name == place).map_or("", |(_, value)| value);
-        filled.push_str(&escaped(value));
-        filled.push_str(&escaped(rest));
-    }
-    filled
+    escaped(&fill(text, values))
 }
 
 impl Texts {
-    /// A number with the language's decimal separator.
-    fn number(&self, number: &str) -> String {
-        number.replace('.', &self.point.to_string())
-    }
-
     fn bytes(&self, bytes: u64) -> String {
         // Three digits are enough to read.
         let digits = bytes.checked_ilog10().unwrap_or(0);
         let scale = 10_u64.pow(digits.saturating_sub(2));
-        self.number(&written_bytes(bytes / scale * scale))
+        self.language.number(&written_bytes(bytes / scale * scale))
     }
 
     fn rate(&self, bytes_per_s: f64) -> String {
         let bps = bytes_per_s * 8.0;
         let text = if bps < 1e6 { format!("{:.0} kbit/s", bps / 1e3) } else { format!("{:.1} Mbit/s", bps / 1e6) };
-        self.number(&text)
+        self.language.number(&text)
     }
 
     fn seconds(&self, time: Nanos) -> String {
-        self.number(&format!("{:.1} s", time.as_secs_f64()))
+        self.language.number(&format!("{:.1} s", time.as_secs_f64()))
     }
 
     const fn period(&self, every: Every) -> &'static str {
@@ -121,7 +111,7 @@ fn share(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
     let users = count.to_string();
     let values = [("users", &*users), ("percent", &*percent), ("rate", &*rate)];
     let text = filled(if count == 1 { texts.alone } else { texts.together }, &values);
-    let weight = filled(texts.weight, &[("weight", &texts.number(&own.to_string()))]);
+    let weight = filled(texts.weight, &[("weight", &texts.language.number(&own.to_string()))]);
     let _ = write!(body, "<h2>{}</h2>\n<p>{text}</p>\n<p><small>{weight}</small></p>\n", escaped(texts.share));
 }
 
@@ -132,7 +122,7 @@ fn quotas(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
         let _ = writeln!(body, "<p>{}</p>", escaped(texts.no_quota));
     }
     for Use { quota, every, bytes, used, is_of_class, is_free, refuses, is_beyond, ends, until } in uses {
-        let date = |at: jiff::Timestamp| at.to_zoned_datetime(zone.clone()).strftime(texts.date).to_string();
+        let date = |at: jiff::Timestamp| texts.language.date(zone.to_datetime(at));
         let values = [("used", &*texts.bytes(used)), ("bytes", &*texts.bytes(bytes)), ("period", texts.period(every))];
         let mut line = filled(texts.used, &values);
         if used < bytes {

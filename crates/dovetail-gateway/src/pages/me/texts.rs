@@ -1,14 +1,12 @@
 //! The page's texts in each language. A missing text does not compile; a test ensures that the placeholders in braces are the
 //! same in all languages.
 
+use crate::language::Language;
+
 /// All texts of the page.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// The language's tag (RFC 5646).
-    pub(super) tag: &'static str,
-    /// The decimal separator, and the format of dates (strftime).
-    pub(super) point: char,
-    pub(super) date: &'static str,
+    pub(super) language: Language,
     pub(super) title: &'static str,
     pub(super) you: &'static str,
     pub(super) share: &'static str,
@@ -43,13 +41,18 @@ pub(super) struct Texts {
     pub(super) refreshes: &'static str,
 }
 
-/// English is first: it is the fallback.
-pub(super) const ALL: [Texts; 4] = [ENGLISH, GERMAN, FRENCH, SPANISH];
+/// The texts in a language.
+pub(super) const fn of(language: Language) -> &'static Texts {
+    match language {
+        Language::English => &ENGLISH,
+        Language::German => &GERMAN,
+        Language::French => &FRENCH,
+        Language::Spanish => &SPANISH,
+    }
+}
 
 const ENGLISH: Texts = Texts {
-    tag: "en",
-    point: '.',
-    date: "%-d %b %Y, %H:%M",
+    language: Language::English,
     title: "My part of the connection",
     you: "The gateway {gateway} knows you as {user}, in the class {class}.",
     share: "My share",
@@ -85,9 +88,7 @@ const ENGLISH: Texts = Texts {
 };
 
 const GERMAN: Texts = Texts {
-    tag: "de",
-    point: ',',
-    date: "%d.%m.%Y um %H:%M Uhr",
+    language: Language::German,
     title: "Mein Teil der Verbindung",
     you: "Das Gateway {gateway} kennt Sie als {user}, in der Klasse {class}.",
     share: "Mein Anteil",
@@ -123,15 +124,13 @@ const GERMAN: Texts = Texts {
 };
 
 const FRENCH: Texts = Texts {
-    tag: "fr",
-    point: ',',
-    date: "%d/%m/%Y à %H:%M",
+    language: Language::French,
     title: "Ma part de la connexion",
     you: "La passerelle {gateway} vous connaît sous le nom {user}, dans la classe {class}.",
     share: "Ma part",
-    alone: "Personne d’autre n’utilise la connexion en ce moment : elle est toute à vous, environ {rate}.",
-    together: "{users} utilisateurs se partagent la connexion en ce moment, vous compris. Votre part est d’environ {percent} %, soit {rate}. Ce que les autres n’utilisent pas vous revient aussi.",
-    weight: "Votre poids est de {weight} : un utilisateur de poids double reçoit deux fois plus.",
+    alone: "Personne d’autre n’utilise la connexion en ce moment\u{a0}: elle est toute à vous, environ {rate}.",
+    together: "{users} utilisateurs se partagent la connexion en ce moment, vous compris. Votre part est d’environ {percent}\u{a0}%, soit {rate}. Ce que les autres n’utilisent pas vous revient aussi.",
+    weight: "Votre poids est de {weight}\u{a0}: un utilisateur de poids double reçoit deux fois plus.",
     quota: "Mon quota",
     no_quota: "Vous n’avez pas de quota.",
     used: "{used} utilisés sur {bytes} ({period})",
@@ -142,8 +141,8 @@ const FRENCH: Texts = Texts {
     month: "ce mois-ci",
     renewed: "Il repart à zéro le {date}.",
     free: "Ce que vous utilisez à cette heure n’est pas compté.",
-    refused: "Il est épuisé : les pages s’ouvriront de nouveau le {date}.",
-    slower: "Il est épuisé : votre part est réduite jusqu’au {date}.",
+    refused: "Il est épuisé\u{a0}: les pages s’ouvriront de nouveau le {date}.",
+    slower: "Il est épuisé\u{a0}: votre part est réduite jusqu’au {date}.",
     waiting: "Ce que j’attends",
     nothing: "Vous n’avez aucune requête en cours.",
     more: "et {count} de plus",
@@ -161,9 +160,7 @@ const FRENCH: Texts = Texts {
 };
 
 const SPANISH: Texts = Texts {
-    tag: "es",
-    point: ',',
-    date: "%d/%m/%Y a las %H:%M",
+    language: Language::Spanish,
     title: "Mi parte de la conexión",
     you: "La pasarela {gateway} le conoce como {user}, en la clase {class}.",
     share: "Mi parte",
@@ -201,31 +198,10 @@ const SPANISH: Texts = Texts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    impl Texts {
-        fn all(&self) -> Vec<(&'static str, String)> {
-            let text = format!("{self:#?}");
-            let fields = text.lines().filter_map(|line| line.trim().split_once(": \""));
-            fields.map(|(name, value)| (name.to_owned().leak() as &'static str, value.to_owned())).collect()
-        }
-    }
-
-    fn places(text: &str) -> Vec<&str> {
-        let mut places: Vec<_> = text.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
-        places.sort_unstable();
-        places
-    }
+    use crate::language::table::assert_same;
 
     #[test]
     fn every_language_says_all_that_english_does_in_its_own_words() {
-        let english = ALL[0].all();
-        assert_eq!(english.len(), 34);
-        for texts in &ALL[1..] {
-            for ((name, text), (_, original)) in texts.all().into_iter().zip(&english) {
-                assert!(!text.trim_end_matches("\",").is_empty(), "{}: {name}", texts.tag);
-                assert_ne!(text, *original, "{}: {name} is not translated", texts.tag);
-                assert_eq!(places(&text), places(original), "{}: {name}: {text}", texts.tag);
-            }
-        }
+        assert_eq!(assert_same(of, &[]), 32);
     }
 }

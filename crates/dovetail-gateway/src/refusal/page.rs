@@ -1,0 +1,75 @@
+//! The page that explains a refusal.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+use http_body_util::Full;
+
+use super::{Refusal, texts};
+use crate::language::{Language, escaped, fill};
+
+const STYLE: &str = ":root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;\
+    margin:10vh auto;padding:0 1rem;overflow-wrap:anywhere}small{opacity:.8}";
+
+impl Refusal {
+    pub(super) fn body(&self, gateway: &str, language: Language) -> String {
+        let heading = escaped(self.heading(language));
+        let text = escaped(&self.sentence(language));
+        let status = self.status();
+        let origin = escaped(&fill(texts::of(language).origin, &[("status", status.as_str()), ("gateway", gateway)]));
+        // What comes from elsewhere is in English.
+        let detail = self.detail(language).map(escaped);
+        let detail = detail.map_or_else(String::new, |detail| format!("<br><span lang=\"en\">{detail}</span>"));
+        format!(
+            "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\"><title>{heading}</title><style>{STYLE}</style></head>\n\
+             <body><h1>{heading}</h1>\n<p>{text}</p>\n<p><small>{origin}{detail}</small></p></body></html>\n",
+            language.tag(),
+        )
+    }
+
+    /// The page in a language.
+    pub(crate) fn page(&self, gateway: &str, language: Language) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(Bytes::from(self.body(gateway, language))));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        language.declare(headers);
+        if let Ok(value) = HeaderValue::try_from(format!("{}; error={}", token(gateway), self.proxy_error())) {
+            headers.insert("proxy-status", value);
+        }
+        if matches!(self, Self::WhoAreYou | Self::NotKnown) {
+            headers.insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"gateway\""));
+        }
+        if matches!(self, Self::Full | Self::NoHelper | Self::TooManyRequests(_)) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        if let Self::Quota { wait_s, .. } = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
+        }
+        if let Self::OutOfHours { after_s, .. } = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(*after_s));
+        }
+        if self.closes() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// The page in English with its header, for a connection that nothing was read from.
+    pub(crate) fn raw_page(&self, gateway: &str) -> String {
+        let (head, body) = (self.page(gateway, Language::English), self.body(gateway, Language::English));
+        let mut text = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", head.status(), body.len());
+        for (name, value) in head.headers() {
+            text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+        }
+        text + "\r\n" + &body
+    }
+}
+
+/// A name as a structured field (RFC 8941, sections 3.3.3 and 3.3.4): a token if it starts like one, otherwise a string.
+fn token(name: &str) -> String {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("\"{name}\"") }
+}
