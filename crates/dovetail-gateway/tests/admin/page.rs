@@ -173,7 +173,9 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
     let gateway = Running::with("rate = \"4Mbps\"\nprobe = \"off\"", "", quota);
     let waits = gateway.ask("127.0.0.1", 300_000);
     let proxy = gateway.proxy;
-    let Some(mut browser) = Browser::open_with(&[format!("--proxy-server=http://{proxy}")]) else { return };
+    // German has the longest words.
+    let options = [format!("--proxy-server=http://{proxy}"), "--accept-lang=de".into()];
+    let Some(mut browser) = Browser::open_with(&options) else { return };
     // Of these, Chromium requests only the first through the proxy, which refuses it.
     let pages = [("refusal", "http://10.0.0.1/".to_owned()), ("index", format!("http://{proxy}/"))];
     for (name, url) in pages.into_iter().chain([("me", format!("http://{proxy}/me"))]) {
@@ -181,6 +183,8 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
             browser.look(390, 800, dark);
             browser.go(&url);
             assert_eq!(browser.text("document.scrollingElement.scrollWidth <= innerWidth"), "true", "{name}");
+            let language = if name == "index" { "en" } else { "de" };
+            assert_eq!(browser.text("document.documentElement.lang"), language, "{name}");
             let picture = browser.screenshot();
             if let Some(folder) = std::env::var_os("DOVETAIL_SCREENSHOTS") {
                 let file = format!("users-{name}-{}.png", if dark { "dark" } else { "light" });
