@@ -3,7 +3,7 @@
 use std::{
     io, mem,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Waker},
@@ -24,7 +24,15 @@ pub(crate) struct Activity {
     // The error sent for a request that cannot be parsed, and its length in bytes.
     unreadable: Mutex<Option<(Unreadable, usize)>>,
     // Interim responses to be written before the next response.
-    interim: Mutex<Vec<u8>>,
+    interim: Mutex<Interim>,
+}
+
+/// Interim responses that are not written yet.
+#[derive(Debug, Default)]
+struct Interim {
+    bytes: Vec<u8>,
+    // Whether the response that they precede has arrived.
+    is_followed: bool,
 }
 
 /// Maximum bytes of interim responses waiting to be written.
@@ -64,22 +72,35 @@ impl Activity {
 
     /// Queues an interim response to be written, unless too much is waiting.
     pub(crate) fn say(&self, interim: Vec<u8>) {
-        let mut waits = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
-        if waits.len() + interim.len() <= MAX_INTERIM_BYTES {
-            waits.extend(interim);
+        let mut waits = self.interim();
+        if waits.bytes.len() + interim.len() <= MAX_INTERIM_BYTES {
+            waits.bytes.extend(interim);
+            waits.is_followed = false;
         }
         drop(waits);
         self.wake();
     }
 
-    /// Drops interim responses that are not written yet, since the response has arrived.
+    /// Notes that the response has arrived: interim responses that are not written yet are written just before it or not at all.
     pub(crate) fn say_no_more(&self) {
-        self.interim.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.interim().is_followed = true;
     }
 
-    /// Interim responses to be written now.
-    pub(super) fn take_said(&self) -> Vec<u8> {
-        mem::take(&mut *self.interim.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Interim responses to be written now. If `is_flushed`, what is written next begins a message; if not, it may begin within the
+    /// last one, and those whose response has arrived are discarded: their place in the stream is unknown.
+    pub(super) fn take_said(&self, is_flushed: bool) -> Vec<u8> {
+        let mut waits = self.interim();
+        if is_flushed {
+            return mem::take(&mut waits.bytes);
+        }
+        if waits.is_followed {
+            waits.bytes.clear();
+        }
+        Vec::new()
+    }
+
+    fn interim(&self) -> MutexGuard<'_, Interim> {
+        self.interim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// When the connection ends, reads and discards what still arrives of a request.

@@ -41,6 +41,8 @@ pub(crate) struct ClientStream {
     page: Option<Bytes>,
     // The rest of interim responses to be written.
     interim: Bytes,
+    // Whether hyper has written all that it had, and nothing since.
+    is_flushed: bool,
     lingered_bytes: usize,
 }
 
@@ -66,6 +68,7 @@ impl ClientStream {
             instead,
             page: None,
             interim: Bytes::new(),
+            is_flushed: true,
             lingered_bytes: 0,
         }
     }
@@ -114,9 +117,19 @@ impl ClientStream {
         Poll::Ready(Ok(true))
     }
 
-    /// Writes the rest of interim responses that were started.
+    /// Writes the rest of interim responses that were started, and those that may be written now.
     fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(poll_write_all(&mut self.stream, cx, &mut self.interim))?;
+        self.interim = self.activity.take_said(self.is_flushed).into();
         poll_write_all(&mut self.stream, cx, &mut self.interim)
+    }
+
+    /// Does what comes before a write.
+    fn poll_before(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.activity.lives_on(cx)?;
+        ready!(self.poll_interim(cx))?;
+        self.is_flushed = false;
+        Poll::Ready(Ok(()))
     }
 
     /// Reads and discards what still arrives, for a while.
@@ -170,8 +183,7 @@ impl AsyncRead for ClientStream {
 
 impl AsyncWrite for ClientStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.activity.lives_on(cx)?;
-        ready!(self.poll_interim(cx))?;
+        ready!(self.poll_before(cx))?;
         if ready!(self.poll_instead(cx, bytes))? {
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -183,8 +195,7 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.activity.lives_on(cx)?;
-        ready!(self.poll_interim(cx))?;
+        ready!(self.poll_before(cx))?;
         if let [only] = parts
             && ready!(self.poll_instead(cx, only))?
         {
@@ -199,8 +210,7 @@ impl AsyncWrite for ClientStream {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // At a flush, all of the last response has been written, and nothing of the next.
-        ready!(self.poll_interim(cx))?;
-        self.interim = self.activity.take_said().into();
+        self.is_flushed = true;
         ready!(self.poll_interim(cx))?;
         Pin::new(&mut self.stream).poll_flush(cx)
     }

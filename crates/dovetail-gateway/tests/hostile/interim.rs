@@ -170,6 +170,54 @@ fn hints_come_before_the_answer() {
 }
 
 #[test]
+fn hints_that_arrive_together_with_the_answer_come_before_it() {
+    let both = format!("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n{OK}");
+    let server = Server::<()>::start(move |mut connection| {
+        while !head(&mut connection.stream).is_empty() {
+            connection.stream.write_all(both.as_bytes()).unwrap();
+        }
+    });
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    for _ in 0..20 {
+        client.write_all(format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/")).as_bytes()).unwrap();
+        assert_eq!(head(&mut client), "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+        assert_eq!(head(&mut client), "HTTP/1.1 102 Processing\r\n\r\n");
+        assert_eq!(answer(&mut client).text(), "ok");
+    }
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn hints_do_not_mix_with_answers_that_a_client_is_slow_to_take() {
+    let length = 4_000_000;
+    let long = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{}", "x".repeat(length));
+    let hint = format!("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n{OK}");
+    let server = Server::<()>::start(move |mut connection| {
+        loop {
+            let asked = head(&mut connection.stream);
+            if asked.is_empty() {
+                return;
+            }
+            let answer = if asked.contains("/long") { &long } else { &hint };
+            drop(connection.stream.write_all(answer.as_bytes()));
+        }
+    });
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let requests = ["/long", "/"].map(|path| format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url(path)));
+    client.write_all(requests.concat().repeat(3).as_bytes()).unwrap();
+    for _ in 0..3 {
+        let found = answer(&mut client);
+        assert!(found.is_whole && found.body.len() == length && found.body.iter().all(|&byte| byte == b'x'));
+        assert_eq!(answer(&mut client).text(), "ok");
+    }
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
 fn hints_without_end_are_not_kept_for_a_client_that_reads_nothing() {
     let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
     let server = Server::<()>::start(move |mut connection| {
