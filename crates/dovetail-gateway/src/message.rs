@@ -131,11 +131,26 @@ pub(crate) fn framing<B>(response: &mut Response<B>, hides_body: bool) -> Result
     Ok((framing, rest))
 }
 
+/// Whether another request may follow on a response's connection.
+///
+/// A 204 that announces a body may have one, which would be taken for the next response. On a connection of HTTP/1.0 hyper sends
+/// the next request in that version, and would leave out a body of unknown length.
+pub(crate) fn may_be_followed<B>(response: &Response<B>, framing: Framing) -> bool {
+    match framing {
+        Framing::Both => false,
+        Framing::Length(1..) | Framing::Chunked if response.status() == StatusCode::NO_CONTENT => false,
+        _ => response.version() == Version::HTTP_11,
+    }
+}
+
 /// Prepares a response for the client.
 pub(crate) fn to_client<B>(settings: &Settings, response: &mut Response<B>, asked_as: Version, queue: Duration) {
     let came_as = response.version();
     let headers = response.headers_mut();
     headers::strip(headers);
+    // Challenges apply to the next proxy or client only (RFC 9110, section 11.7.1).
+    headers.remove(header::PROXY_AUTHENTICATE);
+    headers.remove("proxy-authentication-info");
     headers::add_via(headers, came_as, &settings.via());
     let queue_ms = queue.as_secs_f64() * 1e3;
     if let Ok(value) = HeaderValue::try_from(format!("queue;dur={queue_ms:.1}")) {

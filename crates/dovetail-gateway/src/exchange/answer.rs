@@ -79,11 +79,12 @@ impl Exchange<'_> {
             connection.gate.length(bytes);
         }
         let has_end = known.is_some() || response.body().is_end_stream();
+        let may_be_followed = message::may_be_followed(&response, framing);
         self.to_client(&mut response, framing, is_body_unwanted, has_end);
         if self.proves_connection || headers::proves_connection(response.headers(), &header::WWW_AUTHENTICATE) {
             connection.pinned = Some(Arc::downgrade(self.client));
         }
-        let is_kept = !self.is_upgrade && framing != Framing::Both && !is_body_unwanted && rest.is_none();
+        let is_kept = may_be_followed && !self.is_upgrade && !is_body_unwanted && rest.is_none();
         let server = Servers::server(&way, self.wanted);
         let in_flight = InFlight::new(self.exchanges.keeps.clone(), connection, server, is_kept, self.go.clone());
         let uplink = Rc::clone(self.exchanges.link.uplink());

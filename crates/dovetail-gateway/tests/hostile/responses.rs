@@ -1,6 +1,6 @@
 //! Servers that send invalid answers: their client notices, other clients see nothing of it, and the connection is not reused.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use crate::{
     answer::answer,
@@ -93,6 +93,18 @@ fn answers_that_are_none_are_said_to_be_none() {
         "HTTP/1.1 200 OK\r\nA: b\0\r\nContent-Length: 0\r\n\r\n",
         "HTTP/9.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3,\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0x3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n 4\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nA: b\rContent-Length: 3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: ,chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunk\r\n ed\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked;a=b\r\nContent-Length: 3\r\n\r\nabc",
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 3, 4\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n",
+        " HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "ICY 200 OK\r\nContent-Length: 0\r\n\r\n",
         "SSH-2.0-x\r\n\r\n",
         "HTTP/1.1 200 OK\r\n",
         "",
@@ -168,6 +180,77 @@ fn answers_without_a_body_have_none() {
         }
     }
     gateway.quiet();
+}
+
+/// A server that answers every request of a connection with this header alone. Reports which connection each was on.
+fn heads(head: &'static str) -> Server<usize> {
+    Server::start(move |mut connection| {
+        while let Ok(Some(_)) = strict::request(&mut connection.stream) {
+            connection.tell(connection.number);
+            if connection.stream.write_all(head.as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn no_request_follows_an_answer_that_may_have_a_body_all_the_same() {
+    let gateway = Setup::default().start();
+    for (fields, is_reused) in [
+        ("", true),
+        ("Content-Length: 0\r\n", true),
+        ("Content-Length: 4\r\n", false),
+        ("Transfer-Encoding: chunked\r\n", false),
+    ] {
+        let head: &'static str = Box::leak(format!("HTTP/1.1 204 No Content\r\n{fields}\r\n").into_boxed_str());
+        let server = heads(head);
+        for _ in 0..2 {
+            let found = gateway.get(&server.url("/"));
+            assert_eq!((found.status, found.field("content-length")), (204, None), "{fields:?}: {found:?}");
+            gateway.quiet();
+        }
+        assert_eq!((server.told(), server.told()), (0, usize::from(!is_reused)), "{fields:?}");
+    }
+}
+
+#[test]
+fn an_upload_after_an_answer_of_http_1_0_is_whole() {
+    let server = Server::<String>::start(|mut connection| {
+        let mut text = String::new();
+        let mut bytes = [0; 1024];
+        while let Ok(came @ 1..) = connection.stream.read(&mut bytes) {
+            text.push_str(&String::from_utf8_lossy(&bytes[..came]));
+            let is_whole = if text.starts_with("POST") { text.ends_with("0\r\n\r\n") } else { true };
+            if is_whole {
+                connection.tell(std::mem::take(&mut text));
+                let answer = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
+                connection.stream.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+    });
+    let gateway = Setup::default().start();
+    assert_eq!(gateway.get(&server.url("/")).text(), "ok");
+    gateway.quiet();
+    let upload = format!(
+        "POST {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        server.url("/up")
+    );
+    assert_eq!(gateway.ask(upload).text(), "ok");
+    assert!(server.told().starts_with("GET / HTTP/1.1\r\n"));
+    let asked = server.told();
+    assert!(asked.starts_with("POST /up HTTP/1.1\r\n") && asked.ends_with("\r\n3\r\nabc\r\n0\r\n\r\n"), "{asked}");
+}
+
+#[test]
+fn what_servers_say_to_proxies_does_not_reach_clients() {
+    let fields =
+        "Proxy-Authenticate: Basic realm=\"x\"\r\nProxy-Authentication-Info: a=b\r\nProxy-Connection: close\r\n";
+    let server = canned(format!("HTTP/1.1 200 OK\r\n{fields}A: b\r\nContent-Length: 2\r\n\r\nok"), false);
+    let gateway = Setup::default().start();
+    let found = gateway.get(&server.url("/"));
+    assert_eq!((found.text().as_str(), found.field("a")), ("ok", Some("b")));
+    assert!(!found.head.to_ascii_lowercase().contains("proxy-"), "{}", found.head);
 }
 
 #[test]
