@@ -1,6 +1,9 @@
 //! Interprets a request's target.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
 
 use http::{Method, Request, Uri, Version, header, uri::Authority};
 
@@ -67,7 +70,8 @@ impl Wanted {
         if request.method() == Method::CONNECT {
             let bad = Refusal::BadRequest("CONNECT needs a host and a port");
             let authority = uri.authority().ok_or_else(|| bad.clone())?;
-            if authority.as_str().contains('@') || (uri.path() != "" && uri.path() != "/") {
+            let has_more = uri.scheme().is_some() || (uri.path() != "" && uri.path() != "/");
+            if authority.as_str().contains('@') || has_more {
                 return Err(bad);
             }
             let port = digits(authority).filter(|&port| port > 0).ok_or(bad)?;
@@ -98,6 +102,11 @@ impl Wanted {
         if request.uri().scheme().is_some() && request.version() < Version::HTTP_2 {
             return Err(Refusal::BadRequest("its target is a proxy's"));
         }
+        // It goes on as it is, since there is no other name (RFC 9112, section 3.2).
+        let named = || request.headers().get(header::HOST).map(|host| host.to_str().ok()?.parse().ok());
+        if let Some(authority) = request.uri().authority().map(|authority| Some(authority.clone())).or_else(named) {
+            Self::at(&authority.ok_or(Refusal::BadRequest("its Host is no host"))?, 80)?;
+        }
         let host = address.ip().to_canonical().to_string();
         Ok(Self { host: host.into(), port: address.port(), is_tunnel: false })
     }
@@ -121,7 +130,11 @@ impl Wanted {
 /// A target's host, in lower case and without brackets.
 pub(crate) fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
     let host = uri.host().unwrap_or_default();
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    if bracketed.is_some_and(|address| address.parse::<Ipv6Addr>().is_err()) {
+        return Err(Refusal::BadRequest("its target's host in brackets is not an IPv6 address"));
+    }
+    let host = bracketed.unwrap_or(host);
     // Maximum length of a name: RFC 1035, section 2.3.4.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
     if host.is_empty() || host.len() > 253 || !host.chars().all(is_name) {
@@ -188,6 +201,9 @@ mod tests {
             ("CONNECT", "example.org"),
             ("CONNECT", "user@example.org:443"),
             ("CONNECT", "example.org:0"),
+            ("CONNECT", "http://example.org:443/"),
+            ("GET", "http://[127.0.0.1]/"),
+            ("GET", "http://[example.org]/"),
         ] {
             assert!(wanted(method, target).is_err(), "{method} {target}");
         }
@@ -201,5 +217,22 @@ mod tests {
         assert_eq!((&*wanted.host, wanted.port), ("192.0.2.7", 80));
         let request = Request::builder().uri("http://elsewhere.example/a").body(()).expect("a request");
         assert!(Wanted::of(&request, Asked::Intercepted(address)).is_err());
+    }
+
+    #[test]
+    fn an_intercepted_request_names_a_host_or_none() {
+        let address = "192.0.2.7:80".parse().expect("an address");
+        let is_fine = |host: Option<&str>| {
+            let request = Request::builder().uri("/a").version(Version::HTTP_10);
+            let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+            Wanted::of(&request.body(()).expect("a request"), Asked::Intercepted(address)).is_ok()
+        };
+        for host in [None, Some("a.example"), Some("a_b.example:8080"), Some("[2001:db8::1]:81"), Some("192.0.2.9")] {
+            assert!(is_fine(host), "{host:?}");
+        }
+        for host in ["", "a b", "a/b", "a, b", "http://a/", "u@a.example", "a:b", "a:0", "a:1:2", "[a.example]", "a?b"]
+        {
+            assert!(!is_fine(Some(host)), "{host}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use tracing::debug;
@@ -57,7 +57,7 @@ impl Client {
                 self.options(&request, record, busy)
             }
             Ok((wanted, user)) => self.exchange(request, wanted, user, record, busy).await,
-            Err(refusal) => self.refuse(&refusal, Language::of(request.headers()), record, self.flow(None, busy)),
+            Err(refusal) => self.refuse_tunnel(&request, &refusal, record, busy),
         }
     }
 
@@ -134,7 +134,7 @@ impl Client {
                 record.status.set(StatusCode::OK.as_u16());
                 tunnels.begin(request, upstream, wanted, record, (busy, Rc::clone(&self.seat)))
             }
-            Err(refusal) => self.refuse(&refusal, Language::of(request.headers()), record, self.flow(None, busy)),
+            Err(refusal) => self.refuse_tunnel(&request, &refusal, record, busy),
         }
     }
 
@@ -224,6 +224,24 @@ impl Client {
     fn flow(&self, user: Option<Rc<Of<Share>>>, busy: Busy) -> Rc<Flow> {
         let watched = self.serving.watch.begin(Phase::Turn, Some(Arc::clone(&self.activity)));
         Flow::new(Rc::clone(&self.share), user, watched, busy)
+    }
+
+    /// Refuses what may be a tunnel. Over HTTP/1 bytes meant for it may follow, which need not be the client's own choice: they
+    /// are not requests. Only a client that has yet to prove who it is may try again, since they prove nothing.
+    fn refuse_tunnel(
+        &self,
+        request: &Request<Incoming>,
+        refusal: &Refusal,
+        record: Record,
+        busy: Busy,
+    ) -> Response<Relay> {
+        let mut response = self.refuse(refusal, Language::of(request.headers()), record, self.flow(None, busy));
+        let is_tunnel = request.method() == Method::CONNECT && request.version() < Version::HTTP_2;
+        if is_tunnel && response.status() != StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            self.activity.linger();
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 
     fn refuse(&self, refusal: &Refusal, language: Language, record: Record, flow: Rc<Flow>) -> Response<Relay> {

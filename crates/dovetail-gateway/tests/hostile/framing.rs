@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 
 use crate::{
     answer::{answer, is_closed},
+    pages::Passwords,
     server::strict_server,
     strict::Message,
     support::{LONG, Setup},
@@ -232,6 +233,42 @@ fn a_request_in_the_body_of_one_that_is_refused_is_not_a_request() {
             assert!(messages.is_empty(), "{line}: {messages:?} {answers}");
         }
     }
+}
+
+#[test]
+fn what_follows_a_tunnel_that_is_refused_is_no_request() {
+    // Clients may send a tunnel's bytes, which are another party's choice, before they know that there is no tunnel.
+    let setup = Setup::rest("[timeouts]\nidle = \"100ms\"");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gateway = Setup { access: format!("connect_ports = [{}]", closed.port()), ..setup }.start();
+    let server = strict_server();
+    for (target, status) in
+        [("127.0.0.1:22".to_owned(), 403), ("10.9.9.9:443".into(), 403), (closed.to_string(), 502), ("x".into(), 400)]
+    {
+        let hidden = HIDDEN.replace("{at}", &server.address.to_string());
+        let mut client = gateway.connect();
+        client.write_all(format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n{hidden}").as_bytes()).unwrap();
+        let refusal = answer(&mut client);
+        assert_eq!((refusal.status, refusal.field("connection")), (status, Some("close")), "{target}: {refusal:?}");
+        assert!(is_closed(&mut client), "{target}");
+        drop(client);
+        gateway.quiet();
+    }
+    assert!(server.rest().is_empty());
+}
+
+#[test]
+fn who_has_to_say_who_they_are_for_a_tunnel_may_do_so_on_the_same_connection() {
+    let passwords = Passwords::new("tunnel", &[("ann", "a")]);
+    let gateway = Setup::access(&format!("passwords = \"{}\"", passwords.path())).start();
+    let mut client = gateway.connect();
+    for _ in 0..2 {
+        client.write_all(b"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n").unwrap();
+        let refusal = answer(&mut client);
+        assert_eq!((refusal.status, refusal.field("connection")), (407, None), "{refusal:?}");
+    }
+    drop(client);
+    gateway.quiet();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod answer;
 #[path = "../admin/browser.rs"]
 mod browser;
 mod browser_tls;
+mod corpus;
 mod destinations;
 mod dns;
 mod endings;
