@@ -38,6 +38,11 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     headers.remove(header::TRANSFER_ENCODING);
 }
 
+/// Whether a field is for this hop only, even if `Connection` does not list it.
+pub(crate) fn is_hop_by_hop(name: &HeaderName) -> bool {
+    HOP_BY_HOP.contains(name)
+}
+
 /// Whether an HTTP/1.0 client asks to keep its connection open (RFC 9112, appendix C.2.2).
 pub(crate) fn keeps_alive(headers: &HeaderMap) -> bool {
     lists(headers, &header::CONNECTION, "keep-alive")
@@ -61,7 +66,7 @@ pub(crate) fn was_here(headers: &HeaderMap, name: &str) -> bool {
 }
 
 /// The items of a list field, in one line or in several (RFC 9110, section 5.3).
-fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+pub(crate) fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }

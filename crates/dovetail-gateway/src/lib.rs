@@ -11,7 +11,7 @@
 //! | [`config`], [`auth`] | the configuration, and passwords |
 //! | `language` | the languages of what users read |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
-//! | `headers`, `upgrade`, `one_word`, `bad_request`, `client_hello` | messages, and what cannot be parsed as one |
+//! | `headers`, `trailers`, `upgrade`, `one_word`, `bad_request`, `client_hello` | messages, and what cannot be parsed as one |
 //! | `wanted`, `permitted`, `own_request`, `destination`, `local_addresses` | request targets, and what may be reached |
 //! | `uplink`, `interactive`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters, log |
 //! | `client`, `backpressure`, `batching`, `watch` | clients' connections, and what is in flight on them |
@@ -79,6 +79,7 @@ mod state;
 mod sys;
 mod takeover;
 mod tls;
+mod trailers;
 mod tunnel;
 mod upgrade;
 mod uplink;

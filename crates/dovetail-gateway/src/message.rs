@@ -11,6 +11,7 @@ use crate::{
     one_word::OneWord,
     refusal::Refusal,
     state::Settings,
+    trailers,
     wanted::Wanted,
 };
 
@@ -33,6 +34,8 @@ pub(crate) fn to_server(
     });
     head.version = Version::HTTP_11;
     headers::framing(&head.headers).map_err(Refusal::BadRequest)?;
+    let asks_for_trailers = trailers::are_asked_for(&head.headers, came_as);
+    let announced = trailers::announced(&head.headers);
     headers::strip(&mut head.headers);
     // Framed by the actual body, not by what its header says.
     match body.size_hint().exact() {
@@ -43,7 +46,11 @@ pub(crate) fn to_server(
         None => {
             headers::reframe(&mut head.headers, Framing::Chunked);
             head.headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+            head.headers.extend(announced.map(|names| (header::TRAILER, names)));
         }
+    }
+    if asks_for_trailers {
+        trailers::ask_for(&mut head.headers);
     }
     head.headers.remove(header::PROXY_AUTHORIZATION);
     join_cookies(head);

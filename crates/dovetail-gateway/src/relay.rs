@@ -18,6 +18,7 @@ use crate::{
     interim::BodyGate,
     record::Record,
     state::Settings,
+    trailers,
     uplink::Uplink,
     upstream::{Idle, Pool, Server},
 };
@@ -240,6 +241,14 @@ impl Sending {
                 Poll::Ready(Some(Err(error.into())))
             }
             Some(Ok(frame)) => {
+                let frame = match frame.into_trailers() {
+                    Ok(last) => {
+                        // Nothing follows, and hyper does not ask.
+                        self.over(true);
+                        return Poll::Ready(trailers::passed_on(last).map(|passed| Ok(Frame::trailers(passed))));
+                    }
+                    Err(frame) => frame,
+                };
                 let frame = frame.map_data(|bytes| self.wanted(bytes));
                 if let Some(bytes) = frame.data_ref() {
                     self.record.sent.set(self.record.sent.get() + bytes.len() as u64);

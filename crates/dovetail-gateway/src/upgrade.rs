@@ -26,6 +26,7 @@ pub(crate) fn is_granted<B>(response: &Response<B>) -> bool {
 /// Adds the upgrade to a message for the next hop.
 pub(crate) fn name(headers: &mut HeaderMap) {
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.remove(header::TE);
     headers.insert(header::UPGRADE, HeaderValue::from_static(WEBSOCKET));
 }
 

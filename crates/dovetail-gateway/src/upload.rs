@@ -13,6 +13,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use crate::{
     interim::{BodyGate, BodyWait, Turn},
     quota::Account,
+    trailers,
     uplink::Lane,
     watch::{Phase, Progress},
 };
@@ -89,7 +90,11 @@ impl Body for Upload {
             progress.moves();
             match frame.map(Frame::into_data) {
                 Ok(Ok(data)) => *read = data,
-                Ok(Err(trailers)) => return Poll::Ready(Some(Ok(trailers))),
+                Ok(Err(last)) => {
+                    lane.close();
+                    let passed = last.into_trailers().ok().and_then(trailers::passed_on);
+                    return Poll::Ready(passed.map(|passed| Ok(Frame::trailers(passed))));
+                }
                 Err(error) => {
                     progress.breaks_upload();
                     return Poll::Ready(Some(Err(error.into())));

@@ -18,7 +18,7 @@ use crate::{
     refusal::Refusal,
     relay::{InFlight, Relay},
     servers::Servers,
-    upgrade,
+    trailers, upgrade,
     uplink::Uplink,
     upstream::{Idle, Switched},
     watch::Phase,
@@ -110,9 +110,12 @@ impl Exchange<'_> {
 
     /// Rewrites a response's header for the client.
     fn to_client(&self, response: &mut Response<Incoming>, framing: Framing, is_body_unwanted: bool, has_end: bool) {
+        let is_chunked = matches!(framing, Framing::Chunked | Framing::Both) && !self.is_head;
+        let announced = trailers::announced(response.headers()).filter(|_| is_chunked && self.takes_trailers);
         message::to_client(&self.exchanges.settings, response, self.client_version, self.record.queue.get());
         let headers = response.headers_mut();
         headers::reframe(headers, framing);
+        headers.extend(announced.map(|names| (header::TRAILER, names)));
         if is_body_unwanted && self.client_version < Version::HTTP_2 {
             // The client may send the body or its next request: the connection cannot tell.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

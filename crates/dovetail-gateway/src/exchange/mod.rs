@@ -21,7 +21,7 @@ use crate::{
     message,
     record::Record,
     refusal::Refusal,
-    upgrade,
+    trailers, upgrade,
     wanted::Wanted,
 };
 
@@ -42,6 +42,8 @@ impl Exchanges {
         let (mut head, body) = request.into_parts();
         let (client_version, is_head) = (head.version, head.method == Method::HEAD);
         let keeps_alive = client_version == Version::HTTP_10 && headers::keeps_alive(&head.headers);
+        let takes_trailers =
+            client_version == Version::HTTP_2 || trailers::are_asked_for(&head.headers, client_version);
         message::to_server(&self.settings, &mut head, &body, wanted, record.client)?;
         // At this point `Host` has the name that a parent would be asked for, whatever the client's target was.
         let mut ways = self.servers.ways(wanted, Some(&head.headers))?;
@@ -61,6 +63,7 @@ impl Exchanges {
             is_head,
             is_upgrade,
             keeps_alive,
+            takes_trailers,
             proves_connection,
             go,
             listening: Listening::new(client, client_version),

@@ -25,6 +25,8 @@ pub(super) struct Exchange<'a> {
     pub(super) is_upgrade: bool,
     // An HTTP/1.0 client asked for its connection to stay open.
     pub(super) keeps_alive: bool,
+    // Trailers of the response may be passed on.
+    pub(super) takes_trailers: bool,
     pub(super) proves_connection: bool,
     pub(super) go: Option<Arc<BodyGate>>,
     pub(super) listening: Listening,

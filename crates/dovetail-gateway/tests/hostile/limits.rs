@@ -27,7 +27,7 @@ pub async fn http2(gateway: SocketAddr) -> SendRequest<Bytes> {
     sender.ready().await.unwrap()
 }
 
-fn request(method: &str, uri: &str) -> Request<()> {
+pub fn request(method: &str, uri: &str) -> Request<()> {
     Request::builder().method(method).uri(uri).version(http::Version::HTTP_2).body(()).unwrap()
 }
 

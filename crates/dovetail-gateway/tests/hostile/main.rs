@@ -39,6 +39,7 @@ mod slow;
 mod strict;
 mod support;
 mod tls;
+mod trailers;
 mod tunnels;
 mod users;
 mod websocket;

@@ -9,6 +9,7 @@ pub struct Message {
     pub target: String,
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
+    pub trailers: Vec<(String, String)>,
 }
 
 /// The next request of a connection. `None` if the connection ended before it, an error if it is invalid.
@@ -33,10 +34,44 @@ pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) ->
         return Err(format!("no request line: {first:?}"));
     }
     let mut message = Message { method: method.into(), target: target.into(), ..Message::default() };
+    message.fields = fields(stream)?;
+    let all = |name: &str| -> Vec<String> {
+        message.fields.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone()).collect()
+    };
+    if all("host").len() != 1 {
+        return Err(format!("hosts: {:?}", all("host")));
+    }
+    let is_websocket = all("connection") == ["Upgrade"] && all("upgrade") == ["websocket"];
+    let takes_trailers = all("connection") == ["TE"] && all("te") == ["trailers"];
+    for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade"] {
+        // An upgrade applies to a single hop, which has to request it anew, and so do trailers.
+        let is_own = (is_websocket && ["connection", "upgrade"].contains(&hop))
+            || (takes_trailers && ["connection", "te"].contains(&hop));
+        if !(all(hop).is_empty() || is_own) {
+            return Err(format!("{hop} was for the gateway"));
+        }
+    }
+    let (lengths, codings) = (all("content-length"), all("transfer-encoding"));
+    let (body, trailers) = match (lengths.as_slice(), codings.as_slice()) {
+        ([], []) => <_>::default(),
+        ([length], []) if !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let length = length.parse().map_err(|_| "no length")?;
+            (bytes(stream, length)?, Vec::new())
+        }
+        ([], [coding]) if coding == "chunked" => chunks(stream)?,
+        _ => return Err(format!("two readings: {lengths:?} {codings:?}")),
+    };
+    (message.body, message.trailers) = (body, trailers);
+    Ok(Some(message))
+}
+
+/// The fields up to the empty line.
+fn fields(stream: &mut impl Read) -> Result<Vec<(String, String)>, String> {
+    let mut fields = Vec::new();
     loop {
-        let field = line(stream)?.ok_or("the header breaks off")?;
+        let field = line(stream)?.ok_or("the fields break off")?;
         if field.is_empty() {
-            break;
+            return Ok(fields);
         }
         let (name, value) = field.split_once(':').ok_or_else(|| format!("no field: {field:?}"))?;
         if name.is_empty() || !name.bytes().all(is_token) {
@@ -45,35 +80,12 @@ pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) ->
         if value.bytes().any(|byte| byte < b' ' && byte != b'\t' || byte == 127) {
             return Err(format!("no field's value: {value:?}"));
         }
-        message.fields.push((name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()));
+        fields.push((name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()));
     }
-    let all = |name: &str| -> Vec<String> {
-        message.fields.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone()).collect()
-    };
-    if all("host").len() != 1 {
-        return Err(format!("hosts: {:?}", all("host")));
-    }
-    let is_websocket = all("connection") == ["Upgrade"] && all("upgrade") == ["websocket"];
-    for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade"] {
-        // An upgrade applies to a single hop, which has to request it anew.
-        if !(all(hop).is_empty() || is_websocket && ["connection", "upgrade"].contains(&hop)) {
-            return Err(format!("{hop} was for the gateway"));
-        }
-    }
-    let (lengths, codings) = (all("content-length"), all("transfer-encoding"));
-    message.body = match (lengths.as_slice(), codings.as_slice()) {
-        ([], []) => Vec::new(),
-        ([length], []) if !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit()) => {
-            let length = length.parse().map_err(|_| "no length")?;
-            bytes(stream, length)?
-        }
-        ([], [coding]) if coding == "chunked" => chunks(stream)?,
-        _ => return Err(format!("two readings: {lengths:?} {codings:?}")),
-    };
-    Ok(Some(message))
 }
 
-fn chunks(stream: &mut impl Read) -> Result<Vec<u8>, String> {
+/// A chunked body and its trailers.
+fn chunks(stream: &mut impl Read) -> Result<(Vec<u8>, Vec<(String, String)>), String> {
     let mut body = Vec::new();
     loop {
         let size = line(stream)?.ok_or("the chunks break off")?;
@@ -81,14 +93,12 @@ fn chunks(stream: &mut impl Read) -> Result<Vec<u8>, String> {
             return Err(format!("no chunk's size: {size:?}"));
         }
         let size = usize::from_str_radix(&size, 16).map_err(|error| error.to_string())?;
-        if size > 0 {
-            body.extend(bytes(stream, size)?);
-        }
-        if !line(stream)?.ok_or("a chunk breaks off")?.is_empty() {
-            return Err("a chunk is longer than it says, or has a trailer".into());
-        }
         if size == 0 {
-            return Ok(body);
+            return Ok((body, fields(stream)?));
+        }
+        body.extend(bytes(stream, size)?);
+        if !line(stream)?.ok_or("a chunk breaks off")?.is_empty() {
+            return Err("a chunk is longer than it says".into());
         }
     }
 }
