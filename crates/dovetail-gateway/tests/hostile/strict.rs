@@ -2,14 +2,17 @@
 
 use std::io::Read;
 
+/// Names in lower case, and values.
+pub type Fields = Vec<(String, String)>;
+
 /// A request as parsed by a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     pub method: String,
     pub target: String,
-    pub fields: Vec<(String, String)>,
+    pub fields: Fields,
     pub body: Vec<u8>,
-    pub trailers: Vec<(String, String)>,
+    pub trailers: Fields,
 }
 
 /// The next request of a connection. `None` if the connection ended before it, an error if it is invalid.
@@ -66,7 +69,7 @@ pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) ->
 }
 
 /// The fields up to the empty line.
-fn fields(stream: &mut impl Read) -> Result<Vec<(String, String)>, String> {
+fn fields(stream: &mut impl Read) -> Result<Fields, String> {
     let mut fields = Vec::new();
     loop {
         let field = line(stream)?.ok_or("the fields break off")?;
@@ -85,7 +88,7 @@ fn fields(stream: &mut impl Read) -> Result<Vec<(String, String)>, String> {
 }
 
 /// A chunked body and its trailers.
-fn chunks(stream: &mut impl Read) -> Result<(Vec<u8>, Vec<(String, String)>), String> {
+fn chunks(stream: &mut impl Read) -> Result<(Vec<u8>, Fields), String> {
     let mut body = Vec::new();
     loop {
         let size = line(stream)?.ok_or("the chunks break off")?;
