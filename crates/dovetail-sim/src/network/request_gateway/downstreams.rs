@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use dovetail_sched::Nanos;
 
 use super::{
-    idle::Idle,
+    idle::{Idle, Most},
     told::{GatewayNet, Part, Told},
     user::User,
 };
@@ -69,7 +69,7 @@ impl Downstreams {
             open: Vec::new(),
             users: (0..users).map(|_| OfUser::default()).collect(),
             carriers: BTreeMap::new(),
-            idle: Idle::new(spec.idle),
+            idle: Idle::new(spec.idle, Most::UNLIMITED),
             opened: 0,
             most_held: 0,
         }
@@ -172,7 +172,7 @@ impl Downstreams {
             self.carriers.remove(&exchange);
         }
         if self.idle.keeps() {
-            if let Some(at) = self.idle.rests(number, id, net.now) {
+            if let Some(at) = self.idle.rests(number, id, net.now).timed {
                 net.agenda.add(at, Event::Access(Told::UserIdle(number)));
             }
         } else {

@@ -197,3 +197,22 @@ fn a_request_takes_an_idle_connection_along_when_it_arrives() {
     assert!(cancelled > 10, "{cancelled}");
     assert_eq!(outcome.dialled, dialled);
 }
+
+#[test]
+fn of_idle_connections_to_one_server_64_are_kept() {
+    // Responses take longer than a crowd's requests do to be sent, so each request has its own connection.
+    let crowd = |name: &str, [start, stop]: [&str; 2]| {
+        format!(
+            "[[node]]\nname = \"{name}\"\ncount = 100\n[[link]]\nbetween = [\"g\", \"{name}\"]\nrate = \"1Gbps\"\n\
+             [[traffic]]\nname = \"{name}\"\nfrom = \"server\"\nto = \"{name}\"\nstart = \"{start}\"\nstop = \"{stop}\"\n\
+             requests = {{ each = 1, size = 100 }}\n"
+        )
+    };
+    let own = BED.find("[[link]]\nbetween = [\"g\"").unwrap()..BED.find("[[link]]\nbetween = [\"server\"").unwrap();
+    let far = BED.replace(&BED[own], "").replace("delay = \"20ms\"", "delay = \"3s\"");
+    let (bed, _) = far.split_once("[[traffic]]").unwrap();
+    let text = format!("{bed}{}{}", crowd("early", ["0s", "1s"]), crowd("late", ["30s", "31s"]));
+    let (_, outcome) = witnessed(&text, "none");
+    assert_eq!(outcome.exchanges.len(), 200);
+    assert_eq!(outcome.dialled, 100 + (100 - 64));
+}

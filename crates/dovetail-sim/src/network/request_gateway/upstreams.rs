@@ -3,7 +3,7 @@
 use dovetail_sched::{Nanos, request::RequestSetup};
 
 use super::{
-    idle::Idle,
+    idle::{Idle, Most},
     tls::Tls,
     told::{GatewayNet, Part, Told},
 };
@@ -18,6 +18,9 @@ use crate::network::{
 
 /// Largest buffer of a connection: 16 MiB, like the longest window of a scenario.
 const MAX_WINDOW_BYTES: u32 = 1 << 24;
+
+/// Idle connections that the gateway keeps: as many as the real one does unless configured.
+const MOST_IDLE: Most = Most { to_each: 64, to_all: 2048 };
 
 /// State of a connection to a server.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,7 +66,7 @@ impl Upstreams {
         let longest = setup.longest_window.saturating_add(4 * setup.quantum);
         Self {
             open: Vec::new(),
-            idle: Idle::new(access.servers.idle),
+            idle: Idle::new(access.servers.idle, MOST_IDLE),
             tls_round_trips: access.servers.tls_round_trips,
             first_window: setup.window,
             longest_window: setup.longest_window,
@@ -88,12 +91,14 @@ impl Upstreams {
         self.idle.keeps()
     }
 
-    /// A connection becomes idle.
-    pub(super) fn rests(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
+    /// A connection becomes idle. Returns one that is to be closed, if there are enough.
+    pub(super) fn rests(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Option<EndId> {
         let server = self.open[id.place].server;
-        if let Some(at) = self.idle.rests(server, id, net.now) {
+        let rested = self.idle.rests(server, id, net.now);
+        if let Some(at) = rested.timed {
             net.agenda.add(at, Event::Access(Told::ServerIdle(server)));
         }
+        rested.closed
     }
 
     /// Connections to a server that were idle for too long and are to be closed.

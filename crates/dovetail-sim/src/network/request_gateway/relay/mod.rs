@@ -335,8 +335,8 @@ impl<'a> Relay<'a> {
             if self.upstreams.is_grown(id) || !self.upstreams.keeps() {
                 end.application.closes = true;
                 self.turn(id, net)?;
-            } else {
-                self.upstreams.rests(id, net);
+            } else if let Some(other) = self.upstreams.rests(id, net) {
+                self.close(other, net)?;
             }
         } else if starved && end.is_readable() {
             live.ready_told = true;
