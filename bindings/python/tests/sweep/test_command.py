@@ -129,7 +129,25 @@ def test_a_full_disk_is_one_line(results):
 def test_a_figure_that_cannot_be_written_is_one_line(results):
     pytest.importorskip("altair")
     said = command("sweep", "--out", "out", "--plot", "seed,throughput_mbps", "--plot-file", "none/chart.html", cwd=results)
-    assert (said.returncode, said.stderr) == (1, "dovetail: none/chart.html: No such file or directory\n")
+    assert (said.returncode, said.stderr) == (1, "dovetail: none/chart.html: there is no folder none: create it\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("none/chart.html", "there is no folder none: create it"),
+        ("folder.html", "it is a folder"),
+        ("out/chart.html", "out has a sweep's files and no others: name another folder"),
+    ],
+)
+def test_where_no_figure_can_be_written_is_refused_before_anything_runs(tmp_path, path, why):
+    pytest.importorskip("altair")
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr"\nset.duration = "10ms"\n')
+    (tmp_path / "folder.html").mkdir()
+    drawn = ["--plot", "policy,throughput_mbps", "--plot-file", path]
+    said = command("sweep", "grid.toml", "--out", "out", "--jobs", "1", *drawn, cwd=tmp_path)
+    assert (said.returncode, said.stderr) == (1, f"dovetail: {path}: {why}\n")
+    assert not (tmp_path / "out").exists()
 
 
 def test_points_that_failed_are_told_even_if_the_reader_is_gone(tmp_path):
@@ -139,6 +157,13 @@ def test_points_that_failed_are_told_even_if_the_reader_is_gone(tmp_path):
         process.stdout.close()
         errors = process.stderr.read()
     assert process.returncode == 1 and b"Traceback" not in errors, errors
+
+
+def test_where_every_point_failed_there_are_no_results_to_show(tmp_path):
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr:quantum=none"\nset.duration = "10ms"\n')
+    assert command("sweep", "grid.toml", "--out", "out", "--jobs", "1", cwd=tmp_path).returncode == 1
+    said = command("sweep", "--out", "out", "--table", "throughput_mbps", cwd=tmp_path)
+    assert (said.returncode, said.stderr) == (1, "dovetail: out has no results yet: 1 of its points failed\n")
 
 
 def test_a_terminals_interrupt_is_one_line(tmp_path):

@@ -38,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             args = _parsed(arguments)
+            if args.plot:
+                from .plot import check
+
+                check(_picture_of(args), args.out)
             if args.grid is not None:
                 tally = _run(args)
                 status = 1 if tally.failed else 0
@@ -109,10 +113,14 @@ def _show(args: argparse.Namespace) -> None:
     if args.table:
         print(_aligned(results.summary(*args.table.split(","))))
     if args.plot:
-        names = args.plot.split(",")
-        path = args.plot_file or Path(f"{args.out.name}-{'-'.join(names)}.svg")
-        save(results.plot(*names), path)
+        path = _picture_of(args)
+        save(results.plot(*args.plot.split(",")), path)
         print(path)
+
+
+def _picture_of(args: argparse.Namespace) -> Path:
+    named: Path | None = args.plot_file
+    return named or Path(f"{args.out.name}-{args.plot.replace(',', '-')}.svg")
 
 
 def _aligned(table: Any) -> str:

@@ -1,5 +1,7 @@
 """A first picture: a figure over an axis, as the median with the interval over seeds and everything else that is not shown."""
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pyarrow as pa
 from .errors import SweepError
 
 _INSTALL = "pip install 'dovetail-sched[sweep]'"
+_NO_ALTAIR = f"charts are drawn by Altair, which is not installed: {_INSTALL}"
 
 
 def chart(summary: pa.Table, x: str, y: str, colour: str | None) -> Any:
@@ -15,7 +18,7 @@ def chart(summary: pa.Table, x: str, y: str, colour: str | None) -> Any:
     try:
         import altair as alt
     except ImportError as error:
-        raise SweepError(f"charts are drawn by Altair, which is not installed: {_INSTALL}") from error
+        raise SweepError(_NO_ALTAIR) from error
     # Dots and brackets mean something to Altair.
     names = {x: "x", y: "y", f"{y}.p5": "low", f"{y}.p95": "high"} | ({colour: "colour"} if colour else {})
     rows = [{names[name]: value for name, value in row.items() if name in names} for row in summary.to_pylist()]
@@ -37,9 +40,30 @@ def chart(summary: pa.Table, x: str, y: str, colour: str | None) -> Any:
     return (spread + line).properties(title=f"{y}: median, 5th to 95th percentile", width=480, height=300)
 
 
+def check(path: Path, results: Path) -> None:
+    """Refuses a path where a chart could not be saved, before what it shows is run. `results` is the sweep's own folder."""
+    if not find_spec("altair"):
+        raise SweepError(_NO_ALTAIR)
+    if path.suffix != ".html" and not find_spec("vl_convert"):
+        raise SweepError(_no_converter(path))
+    folder = path.parent
+    if results.resolve() in path.resolve().parents:
+        raise SweepError(f"{path}: {results} has a sweep's files and no others: name another folder")
+    if path.is_dir():
+        raise SweepError(f"{path}: it is a folder")
+    if not folder.is_dir():
+        raise SweepError(f"{path}: there is no folder {folder}: create it")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise SweepError(f"{path}: it cannot be written")
+
+
 def save(picture: Any, path: Path) -> None:
     """As SVG, PNG or HTML, by the file's name. SVG and PNG need no browser and no network."""
     try:
         picture.save(str(path))
     except ImportError as error:
-        raise SweepError(f"{path.suffix} needs vl-convert-python: {_INSTALL}, or name a file that ends in .html") from error
+        raise SweepError(_no_converter(path)) from error
+
+
+def _no_converter(path: Path) -> str:
+    return f"{path.suffix} needs vl-convert-python: {_INSTALL}, or name a file that ends in .html"

@@ -77,6 +77,9 @@ class Results:
             return found[0]
         if found:
             raise SweepError(f"{name!r} may be {', '.join(found)}: say which")
+        if not len(self):
+            failed = self.failures.num_rows
+            raise SweepError(f"{self.folder} has no results yet" + (f": {failed:,} of its points failed" if failed else ""))
         raise SweepError(f"there is no column {name!r}; there are {', '.join(self.axes + self.figures)}")
 
     def summary(self, *figures: str, over: Iterable[str] = ("seed",), by: Iterable[str] = ()) -> pa.Table:
