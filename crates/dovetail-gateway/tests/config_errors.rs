@@ -68,6 +68,10 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
             ", line 6: there is no key 'alow' here; did you mean 'allow'? [access.destinations] has allow, deny",
         ),
         (section("limits", "a = 1\n[class]\nname = \"a\""), ", line 7: class: write [[class]], with two brackets"),
+        (
+            MINIMAL.replace("[downlink]", "[[downlink]]"),
+            ", line 1: downlink: write [downlink], with one bracket: it is one table",
+        ),
         ("proxy = 3".into(), ", line 1: proxy: 3 is not a table of keys"),
         (format!("class = [1]\n{MINIMAL}"), ", line 1: class: 1 is not a table of keys"),
     ]);

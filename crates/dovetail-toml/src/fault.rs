@@ -2,7 +2,12 @@
 
 use serde::de::DeserializeOwned;
 
-use super::{located::Located, wording::in_terms_of_toml};
+use super::{
+    heading::{Heading, several, single},
+    located::Located,
+    once::MEANT_ONCE,
+    wording::in_terms_of_toml,
+};
 
 /// An error at a byte of a text, or about all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,9 @@ impl Fault {
     pub fn of_toml(wrong: &toml::de::Error, text: &str) -> Self {
         let at = wrong.span().map(|span| span.start);
         let message = wrong.message().trim();
+        if let Some(what) = at.and_then(|at| brackets(text, at, message)) {
+            return Self { at, what };
+        }
         // The parser's messages for an unquoted value that looks like a number, a date or `true`.
         let is_bare = message.starts_with("string values must be quoted")
             || ["float", "integer", "boolean", "time", "date"]
@@ -79,6 +87,20 @@ impl From<String> for Fault {
     fn from(what: String) -> Self {
         Self::whole(what)
     }
+}
+
+/// What to write for a heading whose brackets this message is about.
+fn brackets(text: &str, at: usize, message: &str) -> Option<String> {
+    let Heading { name, is_double } = Heading::at(text, at)?;
+    let is_about = |found: &str, expected: &str| message.starts_with(found) && message.contains(expected);
+    if message == "duplicate key" {
+        return Some(format!("there is a [{name}] before: for several, write [[{name}]] for each, with two brackets"));
+    }
+    if is_double {
+        let is_once = message == MEANT_ONCE || is_about("invalid type: sequence", ", expected a map");
+        return is_once.then(|| single(name));
+    }
+    is_about("invalid type: map", ", expected a sequence").then(|| several(name))
 }
 
 /// Truncates text of a file to what a message repeats.

@@ -31,6 +31,7 @@ pub mod values;
 
 mod config;
 mod fault;
+mod heading;
 mod located;
 mod once;
 mod section;

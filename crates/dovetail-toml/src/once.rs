@@ -7,6 +7,9 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
+/// The error for an array.
+pub(crate) const MEANT_ONCE: &str = "one table is meant, not an array of them";
+
 /// A form that is read from a table alone. Without it, an array such as `[[network]]` would be taken for the form's values in
 /// order, and the first of them would be wrong in terms that have nothing to do with the mistake.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,8 +35,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Once<T> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(Once)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
-                let what = "one table is meant, not an array of them: write its heading as [this], not as [[this]]";
-                Err(A::Error::custom(what))
+                Err(A::Error::custom(MEANT_ONCE))
             }
         }
         deserializer.deserialize_map(Read(PhantomData))
@@ -65,8 +67,14 @@ mod tests {
             let part = read(text).expect(text).part.expect("it is there");
             assert_eq!(part.get_ref().number, Some(3), "{text}");
         }
-        let said = "one table is meant, not an array of them: write its heading as [this], not as [[this]]";
-        for text in ["#\n[[part]]\nnumber = 3", "#\n[[part]]", "#\npart = [3]", "#\npart = []"] {
+        let said = "part: write [part], with one bracket: it is one table";
+        for (text, said) in [
+            ("#\n[[part]]\nnumber = 3", said),
+            ("#\n[[part]]", said),
+            ("#\n[[part]]\n[[part]]", said),
+            ("#\npart = [3]", MEANT_ONCE),
+            ("#\npart = []", MEANT_ONCE),
+        ] {
             let wrong = read(text).expect_err(text);
             assert_eq!((wrong.line(text), wrong.what.as_str()), (Some(2), said), "{text}");
         }

@@ -10,7 +10,11 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{fault::Fault, values::shown};
+use super::{
+    fault::Fault,
+    heading::{several, single},
+    values::shown,
+};
 
 /// Maximum number of values in a list.
 const MAX_LIST_LEN: usize = 4096;
@@ -65,7 +69,10 @@ impl<'t> Section<'t> {
     pub fn section(&mut self, key: &'static str) -> Result<Self, Fault> {
         let name = self.path(key);
         match self.get(key) {
-            Some(value) => Self::named(name, value),
+            Some(value) => match value.get_ref() {
+                DeValue::Array(tables) if are_tables(tables) => Err(Fault::at(value.span().start, single(&name))),
+                _ => Self::named(name, value),
+            },
             None => Ok(Self { name, at: self.at, table: None, known: Vec::new() }),
         }
     }
@@ -76,7 +83,7 @@ impl<'t> Section<'t> {
         match self.get(key).map(|value| (value.span().start, value.get_ref())) {
             None => Ok(Vec::new()),
             Some((_, DeValue::Array(tables))) => tables.iter().map(|table| Self::named(name.clone(), table)).collect(),
-            Some((at, _)) => Err(Fault::at(at, format!("{name}: write [[{name}]], with two brackets"))),
+            Some((at, _)) => Err(Fault::at(at, several(&name))),
         }
     }
 
@@ -129,6 +136,11 @@ impl<'t> Section<'t> {
         let colon = if meant.is_empty() { ":" } else { "" };
         Err(Fault::at(at, format!("there is no key '{key}' here{meant}{colon} {place} has {}", self.known.join(", "))))
     }
+}
+
+/// Whether this array is one of tables, as under a heading with two brackets.
+fn are_tables(array: &[Spanned<DeValue<'_>>]) -> bool {
+    !array.is_empty() && array.iter().all(|entry| matches!(entry.get_ref(), DeValue::Table(_)))
 }
 
 /// Whether the names differ by at most two letters added, omitted or replaced, and not by most of them. O(letters²).

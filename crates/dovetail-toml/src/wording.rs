@@ -61,6 +61,33 @@ mod tests {
         name: String,
     }
 
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Listed {
+        #[serde(default)]
+        link: Vec<toml::Spanned<Part>>,
+        costs: Option<BTreeMap<String, String>>,
+    }
+
+    #[test]
+    fn a_heading_with_too_few_or_too_many_brackets_is_told_how_to_be_written() {
+        let several = "link: write [[link]], with two brackets";
+        let twice = "there is a [link] before: for several, write [[link]] for each, with two brackets";
+        let costs = "costs: write [costs], with one bracket: it is one table";
+        for (text, line, what) in [
+            ("#\n[link]\nname = \"a\"", 2, several),
+            ("costs = {}\n\n  [link] # the first\nname = \"a\"", 3, several),
+            ("[link]\nname = \"a\"\n[link]\nname = \"b\"", 3, twice),
+            ("[[link]]\nname = \"a\"\n[link]\nname = \"b\"", 3, twice),
+            ("[link]\nname = \"a\"\n[[link]]\nname = \"b\"", 3, twice),
+            ("#\n[[costs]]\ncpu = \"1us\"", 2, costs),
+            ("link = { name = \"a\" }", 1, "invalid type: table, expected an array"),
+        ] {
+            let wrong = read::<Listed>(text).unwrap_err();
+            assert_eq!((wrong.line(text), wrong.what.as_str()), (Some(line), what), "{text}");
+        }
+    }
+
     #[test]
     fn types_have_the_names_of_toml_and_numbers_their_range() {
         for (text, what) in [

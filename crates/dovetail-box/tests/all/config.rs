@@ -63,6 +63,8 @@ fn errors_say_where_and_what_to_do() {
         (&class("ports = [1]\n[[class]]\nname = \"a\"\nports = [2]"), "there are two classes \"a\": names are unique"),
         (&with("[[class]]\nname = \"default\"\nports = [1]\n"), "\"default\" takes what no other class does"),
         (&with("[[class]]\nports = [1]\n"), "class.name: a class has a name"),
+        (&with("[class]\nname = \"a\"\n"), "class: write [[class]], with two brackets"),
+        (&with("").replace("[link]", "[[link]]"), "link: write [link], with one bracket: it is one table"),
         (
             &class("ports = [1]\nfunctions = [\"ipsec\"]").replace("[link]", "segments = \"whole\"\n[link]"),
             "box.segments: class \"a\" has functions that change frames",

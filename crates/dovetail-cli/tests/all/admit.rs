@@ -333,6 +333,13 @@ fn wrong_files_are_told_where_and_what() {
             "more queues than there are flows",
         ),
         ("[[reservation]]", "[best_effort]\nflows = 2000000\n[[reservation]]", 8, "at most 1000000"),
+        ("[[reservation]]", "[reservation]", 7, "reservation: write [[reservation]], with two brackets"),
+        (
+            "[[reservation]]",
+            "[[best_effort]]\nflows = 1\n[[reservation]]",
+            7,
+            "best_effort: write [best_effort], with one bracket",
+        ),
         (
             "[[reservation]]",
             "[best_effort]\npackets = [{ cpu = \"3B\" }]\n[[reservation]]",

@@ -304,7 +304,7 @@ const MISTAKES: &[Mistake] = &[
         16,
         "traffic 't': there is no path from 'g' to 'u': add a link",
     ),
-    ("[access]", "[[access]]", 4, "one table is meant, not an array of them"),
+    ("[access]", "[[access]]", 4, "access: write [access], with one bracket: it is one table"),
     ("to = \"u\"", "to = [\"u\", \"u\"]", 16, "traffic 't': 'u' is named twice: every user is of one class"),
     (
         REQUESTS,

@@ -215,7 +215,7 @@ transfers = { count = 1, size = 1 }
 "#;
 
 /// What is said of an array of tables in the place of a table.
-const ONCE: &str = "one table is meant, not an array of them: write its heading as [this], not as [[this]]";
+const ONCE: &str = "one table is meant, not an array of them";
 
 /// The smallest network with one piece of text replaced.
 fn least(old: &str, new: &str) -> String {
@@ -435,10 +435,23 @@ const MISTAKES: &[Mistake] = &[
         7,
         "keystrokes and echoes are from 1 to 65535 bytes",
     ),
-    ("[network]", "[[network]]", 2, ONCE),
-    ("[network]", "[[network]]\nstop = \"9s\"", 2, ONCE),
+    ("[network]", "[[network]]", 2, "network: write [network], with one bracket: it is one table"),
+    ("[network]", "[[network]]\nstop = \"9s\"", 2, "network: write [network], with one bracket"),
+    ("[[link]]", "[link]", 3, "link: write [[link]], with two brackets"),
+    ("[[traffic]]", "[traffic]", 7, "traffic: write [[traffic]], with two brackets"),
+    (
+        "[[traffic]]",
+        "[link]\nbetween = [\"a\", \"c\"]\nrate = \"1Mbps\"\n[[traffic]]",
+        7,
+        "there is a [link] before: for several, write [[link]] for each, with two brackets",
+    ),
     ("transfers = { count = 1, size = 1 }", "transfers = [{ count = 1, size = 1 }]", 11, ONCE),
-    ("transfers = { count = 1, size = 1 }", "[[traffic.udp]]\nbytes = 99\nrate = \"3/s\"", 11, ONCE),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "[[traffic.udp]]\nbytes = 99\nrate = \"3/s\"",
+        11,
+        "write [traffic.udp], with one bracket",
+    ),
     (
         "transfers = { count = 1, size = 1 }",
         "long_lived = 1\n[[link]]\nbetween = [\"x\", \"c\"]\nrate = \"1Mbps\"\n[[traffic]]\nname = \"far\"\nfrom = \"b\"\n\

@@ -484,6 +484,19 @@ fn what_is_wrong_is_named_with_its_line() {
             text("", "[[transfers]]\nname = \"t\"\nsize = 1\narrivals = \"backlogged\""),
             "transfers arrive constant or poisson",
         ),
+        (text("", "[flow]\nname = \"f\""), "line 13: flow: write [[flow]], with two brackets"),
+        (
+            text("", "[[class]]\nname = \"p\"\n[[class.noise]]\nspread = 0.4"),
+            "line 15: class.noise: write [class.noise], with",
+        ),
+        (
+            text("", "[[class]]\nname = \"p\"\n[[class.cost]]\ncpu = \"1us\""),
+            "line 15: class.cost: write [class.cost], with",
+        ),
+        (
+            text("", "[resource]\nname = \"gpu\""),
+            "line 13: there is a [resource] before: for several, write [[resource]]",
+        ),
         (text("", "[[class]]\nname = \"p\"\ncost = { gpu = \"1us\" }"), "line 13: class 'p' has no cost for 'cpu'"),
         (text("", "[[class]]\nname = \"plain\"\ncost = { cpu = \"1us\" }"), "line 13: there are two classes 'plain'"),
         (text("", "[[class]]\nname = \"p\"\ncost = { cpu = \"1us per byte\" }"), "line 15: \"1us per byte\": "),

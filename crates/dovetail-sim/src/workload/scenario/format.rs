@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use dovetail_sched::{Nanos, units::Rate};
+use dovetail_toml::Once;
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
@@ -60,7 +61,7 @@ pub(super) struct ClassForm {
     #[serde(default)]
     pub(super) processing: ProcessingForm,
     pub(super) expansion: Option<ExpansionForm>,
-    pub(super) noise: Option<NoiseForm>,
+    pub(super) noise: Option<Once<NoiseForm>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]

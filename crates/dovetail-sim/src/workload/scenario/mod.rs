@@ -416,7 +416,7 @@ fn class(form: &ClassForm) -> Result<Class, String> {
             Some(ExpansionForm::Fixed(factor)) => Expansion { min: factor, max: factor },
             Some(ExpansionForm::Even(EvenForm { min, max })) => Expansion { min, max },
         },
-        noise: form.noise.as_ref().map_or(Ok(Noise::default()), noise)?,
+        noise: form.noise.as_deref().map_or(Ok(Noise::default()), noise)?,
     })
 }
 
