@@ -202,6 +202,8 @@ fn chunks_that_are_none() {
     ] {
         lab.breaks_off(&post(b"Transfer-Encoding: chunked\r\n", body));
     }
+    // The last server may yet say that something broke off.
+    let lab = Lab::new();
     for body in [
         &b"3;a=\"b;c\"\r\nabc\r\n0;d\r\n\r\n"[..],
         b"3 ;a\r\nabc\r\n0\r\n\r\n",
