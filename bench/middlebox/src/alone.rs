@@ -1,6 +1,7 @@
 //! Two packet sockets and a loop in the place of box and bridge: a bound for any box with packet sockets.
 
 use std::{
+    error::Error,
     hint,
     sync::{
         Arc,
@@ -11,10 +12,7 @@ use std::{
 
 use dovetail_box::live::lab::{Lab, PORTS, Place, Raw};
 
-use crate::{
-    off_bridge::OffBridge,
-    subject::{BOX_CORE, Failed, stay_on},
-};
+use crate::{cores::stay_on, off_bridge::OffBridge};
 
 /// A thread that spins on two packet sockets and does nothing but forward from one to the other, until dropped.
 pub struct Alone {
@@ -26,14 +24,15 @@ pub struct Alone {
 impl Alone {
     pub const LABEL: &str = "two sockets, no box";
 
-    pub fn start(lab: &Lab) -> Result<Self, Failed> {
+    /// Starts it on a core of its own.
+    pub fn start(lab: &Lab, core: usize) -> Result<Self, Box<dyn Error>> {
         let ports = OffBridge::take(lab)?;
         let open = |port| lab.namespace(Place::Box).within(|| Raw::open(port));
         let (inside, outside) = (open(PORTS[0])?, open(PORTS[1])?);
         let ends = Arc::new(AtomicBool::new(false));
         let is_told = ends.clone();
         let thread = thread::spawn(move || {
-            let _ = stay_on(BOX_CORE);
+            let _ = stay_on(core);
             forward(inside, &outside, &is_told);
         });
         Ok(Self { ends, thread: Some(thread), _ports: ports })

@@ -14,8 +14,9 @@ use dovetail_box::{
 
 use crate::{
     Args,
+    cores::BOX_CORE,
     numbered::{Traffic, Turn},
-    subject::{BOX_CORE, Failed, lab},
+    subject::{Failed, lab},
     table::Table,
 };
 

@@ -9,9 +9,10 @@ use dovetail_box::live::lab::{Lab, Place, datagram};
 
 use crate::{
     Args,
+    cores::{SOURCE_CORE, stay_on},
     overload::POLICIES,
     source::{Injector, arrived},
-    subject::{Failed, SOURCE_CORE, Subject, lab, stay_on},
+    subject::{Failed, Subject, lab},
     table::Table,
 };
 

@@ -10,7 +10,8 @@ use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
-    subject::{Failed, SOURCE_CORE, Subject, lab, stay_on},
+    cores::{SOURCE_CORE, stay_on},
+    subject::{Failed, Subject, lab},
     table::Table,
 };
 

@@ -31,6 +31,8 @@ mod churn;
 #[cfg(target_os = "linux")]
 mod click;
 #[cfg(target_os = "linux")]
+mod cores;
+#[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
 mod flood;

@@ -4,9 +4,10 @@ use std::{fs, thread, time::Duration};
 
 use crate::{
     Args,
+    cores::BOX_CORE,
     overload::FLOWS,
     source::Source,
-    subject::{BOX_CORE, Failed, Subject, lab},
+    subject::{Failed, Subject, lab},
     table::Table,
 };
 

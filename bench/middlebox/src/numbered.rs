@@ -10,7 +10,10 @@ use std::{
 
 use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
 
-use crate::subject::{Failed, SOURCE_CORE, stay_on};
+use crate::{
+    cores::{SOURCE_CORE, stay_on},
+    subject::Failed,
+};
 
 /// How long to wait for packets after the last one was sent, including duplicates.
 const PATIENCE: Duration = Duration::from_millis(500);

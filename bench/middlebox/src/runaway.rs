@@ -17,8 +17,9 @@ use dovetail_box::{
 
 use crate::{
     Args, churn,
+    cores::{BOX_CORE, stay_on},
     numbered::{Traffic, Turn},
-    subject::{BOX_CORE, Failed, lab, stay_on},
+    subject::{Failed, lab},
     table::Table,
 };
 

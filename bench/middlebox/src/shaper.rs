@@ -11,9 +11,10 @@ use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
+    cores::BOX_CORE,
     overload::FLOWS,
     source::{Source, arrived},
-    subject::{BOX_CORE, Failed, Subject, lab},
+    subject::{Failed, Subject, lab},
     table::Table,
 };
 

@@ -14,7 +14,8 @@ use dovetail_box::{
 
 use crate::{
     Args,
-    subject::{BOX_CORE, Failed, lab},
+    cores::BOX_CORE,
+    subject::{Failed, lab},
     table::Table,
 };
 

@@ -11,7 +11,10 @@ use dovetail_box::live::lab::{Flood, HOST_INTERFACE, Lab, PORTS, Place, Raw, dat
 use dovetail_netns::tool;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::subject::{Failed, SOURCE_CORE, stay_on};
+use crate::{
+    cores::{SOURCE_CORE, stay_on},
+    subject::Failed,
+};
 
 /// Sends packets of several flows from the inside, from a thread on its own core.
 pub struct Source {

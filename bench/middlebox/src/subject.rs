@@ -19,18 +19,11 @@ use dovetail_box::{
         run_until_signalled,
     },
 };
-use rustix::{
-    process::{Pid, Signal, kill_process, set_parent_process_death_signal},
-    thread::{CpuSet, sched_setaffinity},
-};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
-use crate::{alone::Alone, click::Click};
+use crate::{alone::Alone, click::Click, cores::BOX_CORE};
 
 pub type Failed = Box<dyn Error>;
-
-/// The box's core, and the source's.
-pub const BOX_CORE: usize = 0;
-pub const SOURCE_CORE: usize = 1;
 
 /// A lab of this process, whose hosts are silent.
 pub fn lab() -> Result<Lab, Failed> {
@@ -40,13 +33,6 @@ pub fn lab() -> Result<Lab, Failed> {
         let _ = lab.namespace(place).set("ipv6/conf/all/disable_ipv6", "1");
     }
     Ok(lab)
-}
-
-/// Pins this thread to a core.
-pub fn stay_on(core: usize) -> Result<(), Failed> {
-    let mut cores = CpuSet::new();
-    cores.set(core);
-    Ok(sched_setaffinity(None, &cores)?)
 }
 
 /// A subject to be measured.
@@ -141,7 +127,7 @@ impl Subject {
             Between::Bridge => Running::Bridge,
             Between::Box { settings, program } => Running::Box(RunningBox::start(lab, settings, program.as_deref())?),
             Between::Click(program) => Running::Click { _until_dropped: Click::start(lab, program, BOX_CORE)? },
-            Between::Alone => Running::Alone { _until_dropped: Alone::start(lab)? },
+            Between::Alone => Running::Alone { _until_dropped: Alone::start(lab, BOX_CORE)? },
         })
     }
 }

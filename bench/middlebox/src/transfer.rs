@@ -11,7 +11,8 @@ use dovetail_box::live::lab::{Lab, Place};
 
 use crate::{
     Args,
-    subject::{BOX_CORE, Failed, Subject, lab},
+    cores::BOX_CORE,
+    subject::{Failed, Subject, lab},
     table::Table,
 };
 
