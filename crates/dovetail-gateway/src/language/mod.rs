@@ -4,13 +4,17 @@
 
 mod accept;
 mod fill;
+mod in_each;
 #[cfg(test)]
 pub(crate) mod table;
 
 use http::{HeaderMap, HeaderValue, header};
 use jiff::civil::DateTime;
 
-pub(crate) use self::fill::{escaped, fill};
+pub(crate) use self::{
+    fill::{escaped, fill},
+    in_each::InEach,
+};
 
 /// A language. English is the fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,36 +35,38 @@ struct Notation {
     days: [&'static str; 7],
 }
 
+static NOTATIONS: InEach<Notation> = InEach {
+    english: Notation {
+        tag: "en",
+        point: ".",
+        date: "%-d %b %Y, %H:%M",
+        days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+    },
+    german: Notation {
+        tag: "de",
+        point: ",",
+        date: "%d.%m.%Y um %H:%M Uhr",
+        days: ["Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"],
+    },
+    french: Notation {
+        tag: "fr",
+        point: ",",
+        date: "%d/%m/%Y à %H:%M",
+        days: ["lun", "mar", "mer", "jeu", "ven", "sam", "dim"],
+    },
+    spanish: Notation {
+        tag: "es",
+        point: ",",
+        date: "%d/%m/%Y a las %H:%M",
+        days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
+    },
+};
+
 impl Language {
     pub(crate) const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
 
     const fn notation(self) -> &'static Notation {
-        match self {
-            Self::English => &Notation {
-                tag: "en",
-                point: ".",
-                date: "%-d %b %Y, %H:%M",
-                days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-            },
-            Self::German => &Notation {
-                tag: "de",
-                point: ",",
-                date: "%d.%m.%Y um %H:%M Uhr",
-                days: ["Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"],
-            },
-            Self::French => &Notation {
-                tag: "fr",
-                point: ",",
-                date: "%d/%m/%Y à %H:%M",
-                days: ["lun", "mar", "mer", "jeu", "ven", "sam", "dim"],
-            },
-            Self::Spanish => &Notation {
-                tag: "es",
-                point: ",",
-                date: "%d/%m/%Y a las %H:%M",
-                days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
-            },
-        }
+        NOTATIONS.of(self)
     }
 
     /// Its tag (RFC 5646).

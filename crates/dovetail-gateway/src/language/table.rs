@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug};
 
-use super::Language;
+use super::{InEach, Language};
 
 /// All texts of a table, each with its name.
 fn texts(table: &dyn Debug) -> Vec<(String, String)> {
@@ -18,10 +18,10 @@ pub(crate) fn places(text: &str) -> BTreeSet<&str> {
 
 /// Checks that each language has all texts of English in its own words, with the same places except those that only English may
 /// have. Returns the number of texts.
-pub(crate) fn assert_same<'t, T: Debug + 't>(table: impl Fn(Language) -> &'t T, only_english: &[&str]) -> usize {
-    let english = texts(table(Language::English));
+pub(crate) fn assert_same<T: Debug>(table: &InEach<T>, only_english: &[&str]) -> usize {
+    let english = texts(table.of(Language::English));
     for language in Language::ALL.into_iter().skip(1) {
-        let own = texts(table(language));
+        let own = texts(table.of(language));
         assert_eq!(own.len(), english.len(), "{language:?}");
         for ((name, text), (_, original)) in own.iter().zip(&english) {
             assert!(!text.is_empty() && text != original, "{language:?}: {name} is not translated");

@@ -1,7 +1,7 @@
 //! The headings of pages: in a few words, what happened.
 
 use super::Refusal;
-use crate::language::Language;
+use crate::language::{InEach, Language};
 
 /// All headings in a language.
 #[derive(Debug)]
@@ -22,15 +22,9 @@ pub(super) struct Headings {
     failed: &'static str,
 }
 
-/// The headings in a language.
-pub(super) const fn of(language: Language) -> &'static Headings {
-    match language {
-        Language::English => &ENGLISH,
-        Language::German => &GERMAN,
-        Language::French => &FRENCH,
-        Language::Spanish => &SPANISH,
-    }
-}
+/// The headings in each language.
+pub(super) static HEADINGS: InEach<Headings> =
+    InEach { english: ENGLISH, german: GERMAN, french: FRENCH, spanish: SPANISH };
 
 const ENGLISH: Headings = Headings {
     not_allowed: "Not allowed",
@@ -103,7 +97,7 @@ const SPANISH: Headings = Headings {
 impl Refusal {
     /// The page's heading.
     pub(super) const fn heading(&self, language: Language) -> &'static str {
-        let headings = of(language);
+        let headings = HEADINGS.of(language);
         match self {
             Self::NotAClient(_) | Self::ConnectPort(_) | Self::Port(_) => headings.not_allowed,
             Self::Destination { .. } | Self::OwnName(_) => headings.not_allowed,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use http_body_util::Full;
 
-use super::{Refusal, texts};
+use super::{Refusal, texts::TEXTS};
 use crate::language::{Language, escaped, fill};
 
 const STYLE: &str = ":root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;\
@@ -15,7 +15,7 @@ impl Refusal {
         let heading = escaped(self.heading(language));
         let text = escaped(&self.sentence(language));
         let status = self.status();
-        let origin = escaped(&fill(texts::of(language).origin, &[("status", status.as_str()), ("gateway", gateway)]));
+        let origin = escaped(&fill(TEXTS.of(language).origin, &[("status", status.as_str()), ("gateway", gateway)]));
         // What comes from elsewhere is in English.
         let detail = self.detail(language).map(escaped);
         let detail = detail.map_or_else(String::new, |detail| format!("<br><span lang=\"en\">{detail}</span>"));
@@ -29,7 +29,11 @@ impl Refusal {
 
     /// The page in a language.
     pub(crate) fn page(&self, gateway: &str, language: Language) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(Bytes::from(self.body(gateway, language))));
+        self.head(gateway, language).map(|()| Full::new(Bytes::from(self.body(gateway, language))))
+    }
+
+    fn head(&self, gateway: &str, language: Language) -> Response<()> {
+        let mut response = Response::new(());
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
@@ -58,7 +62,7 @@ impl Refusal {
 
     /// The page in English with its header, for a connection that nothing was read from.
     pub(crate) fn raw_page(&self, gateway: &str) -> String {
-        let (head, body) = (self.page(gateway, Language::English), self.body(gateway, Language::English));
+        let (head, body) = (self.head(gateway, Language::English), self.body(gateway, Language::English));
         let mut text = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", head.status(), body.len());
         for (name, value) in head.headers() {
             text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Opens, Refusal, texts};
+use super::{Opens, Refusal, texts::TEXTS};
 use crate::{
     config::{Every, written_bytes},
     language::{Language, fill},
@@ -11,7 +11,7 @@ use crate::{
 impl Refusal {
     /// What happened and what the user can do about it.
     pub(super) fn sentence(&self, language: Language) -> String {
-        let texts = texts::of(language);
+        let texts = TEXTS.of(language);
         let why = self.why().unwrap_or_default();
         match self {
             Self::NotAClient(address) => fill(texts.not_a_client, &[("address", &address.to_string())]),

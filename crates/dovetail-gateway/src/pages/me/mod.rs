@@ -11,7 +11,7 @@ use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::{LiveView, Stage};
 use jiff::tz::TimeZone;
 
-use self::texts::Texts;
+use self::texts::{TEXTS, Texts};
 use super::{answer::Page, seen::capacity, visit::Visit};
 use crate::{
     config::{Every, written_bytes},
@@ -36,7 +36,7 @@ small{display:block;opacity:.75}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
 
 /// The page.
 pub(super) fn page(visit: &Visit<'_>) -> Page {
-    let texts = texts::of(visit.language);
+    let texts = TEXTS.of(visit.language);
     let mut body = String::new();
     let (who, gateway, class) = (visit.who.to_string(), &*visit.config.proxy.name, visit.class_name());
     let you = filled(texts.you, &[("gateway", gateway), ("user", &who), ("class", class)]);

@@ -1,7 +1,7 @@
 //! The page's texts in each language. A missing text does not compile; a test ensures that the placeholders in braces are the
 //! same in all languages.
 
-use crate::language::Language;
+use crate::language::{InEach, Language};
 
 /// All texts of the page.
 #[derive(Debug)]
@@ -41,15 +41,8 @@ pub(super) struct Texts {
     pub(super) refreshes: &'static str,
 }
 
-/// The texts in a language.
-pub(super) const fn of(language: Language) -> &'static Texts {
-    match language {
-        Language::English => &ENGLISH,
-        Language::German => &GERMAN,
-        Language::French => &FRENCH,
-        Language::Spanish => &SPANISH,
-    }
-}
+/// The texts in each language.
+pub(super) static TEXTS: InEach<Texts> = InEach { english: ENGLISH, german: GERMAN, french: FRENCH, spanish: SPANISH };
 
 const ENGLISH: Texts = Texts {
     language: Language::English,
@@ -202,6 +195,6 @@ mod tests {
 
     #[test]
     fn every_language_says_all_that_english_does_in_its_own_words() {
-        assert_eq!(assert_same(of, &[]), 32);
+        assert_eq!(assert_same(&TEXTS, &[]), 32);
     }
 }

@@ -8,14 +8,7 @@ mod spanish;
 mod table;
 
 use self::{english::ENGLISH, french::FRENCH, german::GERMAN, spanish::SPANISH, table::Texts};
-use crate::language::Language;
+use crate::language::InEach;
 
-/// The texts in a language.
-pub(super) const fn of(language: Language) -> &'static Texts {
-    match language {
-        Language::English => &ENGLISH,
-        Language::German => &GERMAN,
-        Language::French => &FRENCH,
-        Language::Spanish => &SPANISH,
-    }
-}
+/// The texts in each language.
+pub(super) static TEXTS: InEach<Texts> = InEach { english: ENGLISH, german: GERMAN, french: FRENCH, spanish: SPANISH };
