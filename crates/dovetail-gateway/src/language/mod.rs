@@ -3,95 +3,13 @@
 //! Each page has its texts in a table per language, with places in braces. What the operator reads is English only.
 
 mod accept;
+mod each;
 mod fill;
-mod in_each;
+mod notation;
 #[cfg(test)]
 pub(crate) mod table;
 
-use http::{HeaderMap, HeaderValue, header};
-use jiff::civil::DateTime;
-
 pub(crate) use self::{
+    each::{InEach, Language},
     fill::{escaped, fill},
-    in_each::InEach,
 };
-
-/// A language. English is the fallback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
-    English,
-    German,
-    French,
-    Spanish,
-}
-
-/// How a language writes what is not text.
-struct Notation {
-    tag: &'static str,
-    point: &'static str,
-    /// The format of dates (strftime).
-    date: &'static str,
-    /// Days of the week from Monday on, abbreviated.
-    days: [&'static str; 7],
-}
-
-static NOTATIONS: InEach<Notation> = InEach {
-    english: Notation {
-        tag: "en",
-        point: ".",
-        date: "%-d %b %Y, %H:%M",
-        days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-    },
-    german: Notation {
-        tag: "de",
-        point: ",",
-        date: "%d.%m.%Y um %H:%M Uhr",
-        days: ["Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"],
-    },
-    french: Notation {
-        tag: "fr",
-        point: ",",
-        date: "%d/%m/%Y à %H:%M",
-        days: ["lun", "mar", "mer", "jeu", "ven", "sam", "dim"],
-    },
-    spanish: Notation {
-        tag: "es",
-        point: ",",
-        date: "%d/%m/%Y a las %H:%M",
-        days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
-    },
-};
-
-impl Language {
-    pub(crate) const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
-
-    const fn notation(self) -> &'static Notation {
-        NOTATIONS.of(self)
-    }
-
-    /// Its tag (RFC 5646).
-    pub(crate) const fn tag(self) -> &'static str {
-        self.notation().tag
-    }
-
-    /// A number with the language's decimal separator.
-    pub(crate) fn number(self, number: &str) -> String {
-        number.replace('.', self.notation().point)
-    }
-
-    /// A local date and time.
-    pub(crate) fn date(self, at: DateTime) -> String {
-        at.strftime(self.notation().date).to_string()
-    }
-
-    /// The days of the week from Monday on, abbreviated.
-    pub(crate) const fn days(self) -> &'static [&'static str; 7] {
-        &self.notation().days
-    }
-
-    /// Says in a response's header that it is in this language, and was chosen by `Accept-Language`.
-    pub(crate) fn declare(self, headers: &mut HeaderMap) {
-        headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(self.tag()));
-        headers.insert(header::VARY, HeaderValue::from_static("accept-language"));
-    }
-}

@@ -1,6 +1,17 @@
-//! The same in each language.
+//! The languages, and what exists in each of them.
 
-use super::Language;
+/// A language. English is the fallback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    English,
+    German,
+    French,
+    Spanish,
+}
+
+impl Language {
+    pub(crate) const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
+}
 
 /// One for each language: a missing one does not compile.
 #[derive(Debug)]
