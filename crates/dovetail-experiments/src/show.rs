@@ -103,7 +103,7 @@ pub(crate) fn text(experiment: &Experiment, finding: &Finding) -> String {
     for (title, table) in &finding.tables {
         text += &format!("\n{title}\n{}\n", table.to_terminal());
     }
-    if !finding.tables.is_empty() {
+    if !finding.tables.is_empty() && !finding.remarks.is_empty() {
         text.push('\n');
     }
     for remark in &finding.remarks {

@@ -7,7 +7,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::{
-    HeaderName, Method, Request, Response, StatusCode, Version, header,
+    HeaderName, Method, Request, StatusCode, Version, header,
     uri::{Authority, Scheme, Uri},
 };
 
@@ -70,13 +70,11 @@ impl Addressed {
         }
     }
 
-    /// Converts a proxy's challenge into the form that this client understands.
-    pub(crate) fn challenge<B>(self, response: &mut Response<B>) {
-        if self == Self::Directly && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
-            *response.status_mut() = StatusCode::UNAUTHORIZED;
-            if let Some(question) = response.headers_mut().remove(header::PROXY_AUTHENTICATE) {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, question);
-            }
+    /// The status that demands them, and the header that says in which form.
+    pub(crate) const fn challenge(self) -> (StatusCode, HeaderName) {
+        match self {
+            Self::Directly => (StatusCode::UNAUTHORIZED, header::WWW_AUTHENTICATE),
+            Self::ThroughProxy => (StatusCode::PROXY_AUTHENTICATION_REQUIRED, header::PROXY_AUTHENTICATE),
         }
     }
 

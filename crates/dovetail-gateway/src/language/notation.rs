@@ -8,6 +8,7 @@ use super::{InEach, Language};
 /// How a language writes what is not text.
 struct Notation {
     tag: &'static str,
+    colon: &'static str,
     point: &'static str,
     /// The format of dates (strftime).
     date: &'static str,
@@ -18,24 +19,28 @@ struct Notation {
 static NOTATIONS: InEach<Notation> = InEach {
     english: Notation {
         tag: "en",
+        colon: ":",
         point: ".",
         date: "%-d %b %Y, %H:%M",
         days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
     },
     german: Notation {
         tag: "de",
+        colon: ":",
         point: ",",
         date: "%d.%m.%Y um %H:%M Uhr",
         days: ["Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"],
     },
     french: Notation {
         tag: "fr",
+        colon: "\u{a0}:",
         point: ",",
         date: "%d/%m/%Y à %H:%M",
         days: ["lun", "mar", "mer", "jeu", "ven", "sam", "dim"],
     },
     spanish: Notation {
         tag: "es",
+        colon: ":",
         point: ",",
         date: "%d/%m/%Y a las %H:%M",
         days: ["lun", "mar", "mié", "jue", "vie", "sáb", "dom"],
@@ -50,6 +55,11 @@ impl Language {
     /// Its tag (RFC 5646).
     pub(crate) const fn tag(self) -> &'static str {
         self.notation().tag
+    }
+
+    /// A colon with the space that the language has before it.
+    pub(crate) const fn colon(self) -> &'static str {
+        self.notation().colon
     }
 
     /// A number with the language's decimal separator.

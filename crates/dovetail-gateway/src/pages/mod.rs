@@ -7,6 +7,8 @@
 //! A page is a function of a [visit] with an entry in the [routes](router).
 
 mod answer;
+mod errors;
+mod frame;
 mod index;
 mod me;
 mod pac;

@@ -5,7 +5,8 @@ use http::{Method, Request, Response, header, uri::Authority};
 use http_body_util::Full;
 
 use super::{
-    answer::{Page, missing, not_for_others, not_for_this_name, only_read, strict},
+    answer::{Page, strict},
+    errors::Error,
     index, me, pac,
     visit::Visit,
 };
@@ -35,12 +36,12 @@ pub(crate) fn is_for_all<B>(request: &Request<B>) -> bool {
 /// The answer to a visitor.
 pub(crate) fn answer<B>(request: &Request<B>, visit: &Visit<'_>) -> Response<Full<Bytes>> {
     let page = match route(request.uri().path()) {
-        _ if ![Method::GET, Method::HEAD].contains(request.method()) => only_read(),
+        _ if ![Method::GET, Method::HEAD].contains(request.method()) => Error::OnlyRead.page(visit),
         Some(route) if route.is_for_all => (route.page)(visit, visit.how.by(request).as_ref()),
-        _ if request.headers().contains_key(header::VIA) => not_for_others(visit.config),
-        _ if !visit.how.is_own_name(visit.config, request) => not_for_this_name(visit.config),
+        _ if request.headers().contains_key(header::VIA) => Error::OthersProxy.page(visit),
+        _ if !visit.how.is_own_name(visit.config, request) => Error::OtherName.page(visit),
         Some(route) => (route.page)(visit, visit.how.by(request).as_ref()),
-        None => missing(visit.config),
+        None => Error::NoSuchPage.page(visit),
     };
     strict(page, request.method() == Method::HEAD)
 }

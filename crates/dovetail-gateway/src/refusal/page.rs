@@ -1,20 +1,23 @@
 //! The page that explains a refusal.
 
 use bytes::Bytes;
-use http::{HeaderValue, Response, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 
 use super::{Refusal, texts::TEXTS};
-use crate::language::{Language, escaped, fill};
+use crate::{
+    language::{Language, escaped, fill},
+    own_request::Addressed,
+};
 
 const STYLE: &str = ":root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;\
     margin:10vh auto;padding:0 1rem;overflow-wrap:anywhere}small{opacity:.8}";
 
 impl Refusal {
-    pub(super) fn body(&self, gateway: &str, language: Language) -> String {
+    pub(super) fn body(&self, gateway: &str, language: Language, how: Addressed) -> String {
         let heading = escaped(self.heading(language));
         let text = escaped(&self.sentence(language));
-        let status = self.status();
+        let status = self.status_to(how);
         let origin = escaped(&fill(TEXTS.of(language).origin, &[("status", status.as_str()), ("gateway", gateway)]));
         // What comes from elsewhere is in English.
         let detail = self.detail(language).map(escaped);
@@ -27,14 +30,15 @@ impl Refusal {
         )
     }
 
-    /// The page in a language.
-    pub(crate) fn page(&self, gateway: &str, language: Language) -> Response<Full<Bytes>> {
-        self.head(gateway, language).map(|()| Full::new(Bytes::from(self.body(gateway, language))))
+    /// The page in a language, for a client that addressed the gateway in this way.
+    pub(crate) fn page(&self, gateway: &str, language: Language, how: Addressed) -> Response<Full<Bytes>> {
+        let body = self.body(gateway, language, how);
+        self.head(gateway, language, how).map(|()| Full::new(Bytes::from(body)))
     }
 
-    fn head(&self, gateway: &str, language: Language) -> Response<()> {
+    fn head(&self, gateway: &str, language: Language, how: Addressed) -> Response<()> {
         let mut response = Response::new(());
-        *response.status_mut() = self.status();
+        *response.status_mut() = self.status_to(how);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -42,8 +46,8 @@ impl Refusal {
         if let Ok(value) = HeaderValue::try_from(format!("{}; error={}", token(gateway), self.proxy_error())) {
             headers.insert("proxy-status", value);
         }
-        if matches!(self, Self::WhoAreYou | Self::NotKnown) {
-            headers.insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"gateway\""));
+        if self.is_challenge() {
+            headers.insert(how.challenge().1, HeaderValue::from_static("Basic realm=\"gateway\""));
         }
         if matches!(self, Self::Full | Self::NoHelper | Self::TooManyRequests(_)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
@@ -60,9 +64,19 @@ impl Refusal {
         response
     }
 
+    /// The status for a client that addressed the gateway in this way.
+    fn status_to(&self, how: Addressed) -> StatusCode {
+        if self.is_challenge() { how.challenge().0 } else { self.status() }
+    }
+
+    const fn is_challenge(&self) -> bool {
+        matches!(self, Self::WhoAreYou | Self::NotKnown)
+    }
+
     /// The page in English with its header, for a connection that nothing was read from.
     pub(crate) fn raw_page(&self, gateway: &str) -> String {
-        let (head, body) = (self.head(gateway, Language::English), self.body(gateway, Language::English));
+        let (language, how) = (Language::English, Addressed::ThroughProxy);
+        let (head, body) = (self.head(gateway, language, how), self.body(gateway, language, how));
         let mut text = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", head.status(), body.len());
         for (name, value) in head.headers() {
             text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));

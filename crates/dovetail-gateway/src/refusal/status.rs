@@ -5,6 +5,7 @@ use http::StatusCode;
 use super::Refusal;
 
 impl Refusal {
+    /// The status that a proxy answers with.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             // Its own status, for what a client can do about it; but not its demand for a password, which is not the client's.

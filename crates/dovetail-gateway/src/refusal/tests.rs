@@ -4,10 +4,15 @@ use http::header;
 use jiff::civil::{Weekday, date, time};
 
 use super::*;
-use crate::language::{
-    Language, escaped,
-    table::{assert_same, places},
+use crate::{
+    language::{
+        Language, escaped,
+        table::{assert_same, places},
+    },
+    own_request::Addressed,
 };
+
+const PROXY: Addressed = Addressed::ThroughProxy;
 
 /// Each with its status, its type in `Proxy-Status`, and a phrase that its page in English must contain.
 fn all() -> Vec<(Refusal, u16, &'static str, &'static str)> {
@@ -91,11 +96,11 @@ const MARKUP: [&str; 5] = ["<host>", "<why>", "<ftp>", "<private>", "<&"];
 #[test]
 fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
     for (refusal, status, error, says) in all() {
-        let body = refusal.body("gw", Language::English);
+        let body = refusal.body("gw", Language::English, PROXY);
         assert!(body.contains(says) && body.contains("the gateway gw"), "{refusal:?}: {body}");
         assert!(body.contains(&escaped(&refusal.to_string())), "{refusal:?}: {body}");
         for language in Language::ALL {
-            let page = refusal.page("gw", language);
+            let page = refusal.page("gw", language, PROXY);
             assert_eq!(page.status(), status, "{refusal:?}");
             assert_eq!(page.headers()["proxy-status"], format!("gw; error={error}"), "{refusal:?}");
             assert_eq!(page.headers()["cache-control"], "no-store", "{refusal:?}");
@@ -103,7 +108,7 @@ fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
             assert_eq!(page.headers()[header::VARY], "accept-language", "{refusal:?}");
             assert_eq!(page.headers().contains_key("proxy-authenticate"), status == 407, "{refusal:?}");
             assert_eq!(page.headers().contains_key("retry-after"), matches!(status, 429 | 503), "{refusal:?}");
-            let body = refusal.body("gw", language);
+            let body = refusal.body("gw", language, PROXY);
             assert!(body.contains(&format!("<html lang=\"{}\">", language.tag())), "{body}");
             assert!(body.contains(&format!("<small>{status} ")) && body.contains(" gw, "), "{body}");
             assert!(!MARKUP.iter().any(|markup| body.contains(markup)), "{refusal:?}: {body}");
@@ -116,12 +121,25 @@ fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
 }
 
 #[test]
+fn a_server_demands_a_password_in_a_server_s_way() {
+    for (refusal, status, ..) in all() {
+        let page = refusal.page("gw", Language::English, Addressed::Directly);
+        let status = if status == 407 { 401 } else { status };
+        assert_eq!(page.status(), status, "{refusal:?}");
+        assert_eq!(page.headers().contains_key("www-authenticate"), status == 401, "{refusal:?}");
+        assert!(!page.headers().contains_key("proxy-authenticate"), "{refusal:?}");
+        let body = refusal.body("gw", Language::English, Addressed::Directly);
+        assert!(body.contains(&format!("<small>{status} ")), "{body}");
+    }
+}
+
+#[test]
 fn a_translated_page_has_english_only_where_it_says_so() {
     for (refusal, ..) in all() {
         let english = Language::English;
-        assert!(!refusal.body("gw", english).contains("<span"), "an English sentence has its reason: {refusal}");
+        assert!(!refusal.body("gw", english, PROXY).contains("<span"), "an English sentence has its reason: {refusal}");
         for language in Language::ALL.into_iter().skip(1) {
-            let body = refusal.body("gw", language);
+            let body = refusal.body("gw", language, PROXY);
             assert_eq!(body.matches(refusal.heading(language)).count(), 2, "{body}");
             let (own, reason) = body.split_once("<span lang=\"en\">").unwrap_or((&body, ""));
             let why = refusal.to_string().contains("<why>") || refusal.to_string().contains("<&");
@@ -214,7 +232,7 @@ fn every_language_says_all_that_english_does_in_its_own_words() {
 fn a_name_in_proxy_status_is_a_token_or_a_string() {
     for (name, said) in [("gw-1.example", "gw-1.example"), ("1gw", "\"1gw\""), ("-", "\"-\""), ("a b", "a_b")] {
         assert_eq!(
-            Refusal::Loop.page(name, Language::English).headers()["proxy-status"],
+            Refusal::Loop.page(name, Language::English, PROXY).headers()["proxy-status"],
             format!("{said}; error=proxy_loop_detected")
         );
     }

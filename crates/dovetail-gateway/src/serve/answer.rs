@@ -194,9 +194,7 @@ impl Client {
         );
         let checked = is_sound(&request).and_then(|()| is_new(&settings.config(), &request));
         if let Some(refusal) = checked.err().or(denied) {
-            let mut response = self.refuse(&refusal, language, record, self.flow(None, busy));
-            how.challenge(&mut response);
-            return response;
+            return self.refuse_to(how, &refusal, language, record, self.flow(None, busy));
         }
         if !request.body().is_end_stream() {
             // Its body will not be read.
@@ -245,11 +243,22 @@ impl Client {
     }
 
     fn refuse(&self, refusal: &Refusal, language: Language, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        self.refuse_to(Addressed::ThroughProxy, refusal, language, record, flow)
+    }
+
+    fn refuse_to(
+        &self,
+        how: Addressed,
+        refusal: &Refusal,
+        language: Language,
+        record: Record,
+        flow: Rc<Flow>,
+    ) -> Response<Relay> {
         debug!(client = %self.address, "refused: {refusal}");
         if refusal.closes() {
             self.activity.linger();
         }
-        let page = refusal.page(&self.serving.settings.config().proxy.name, language);
+        let page = refusal.page(&self.serving.settings.config().proxy.name, language, how);
         record.status.set(page.status().as_u16());
         flow.progress().waits_for(Phase::Transfer);
         page.map(|page| Relay::page(page, record, flow))

@@ -166,7 +166,7 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
     assert!(lightness[0] > 220 && lightness[1] < 50, "{lightness:?}");
 }
 
-/// What users see of the gateway: the reason for a refusal, its first page, and their own.
+/// What users see of the gateway: the reason for a refusal, its first page, their own, and where none is.
 #[test]
 fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
     let quota = "[[quota]]\nname = \"monthly\"\nbytes = \"500kB\"\n";
@@ -178,13 +178,13 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
     let Some(mut browser) = Browser::open_with(&options) else { return };
     // Of these, Chromium requests only the first through the proxy, which refuses it.
     let pages = [("refusal", "http://10.0.0.1/".to_owned()), ("index", format!("http://{proxy}/"))];
-    for (name, url) in pages.into_iter().chain([("me", format!("http://{proxy}/me"))]) {
+    let others = [("me", format!("http://{proxy}/me")), ("error", format!("http://{proxy}/nothing"))];
+    for (name, url) in pages.into_iter().chain(others) {
         for dark in [false, true] {
             browser.look(390, 800, dark);
             browser.go(&url);
             assert_eq!(browser.text("document.scrollingElement.scrollWidth <= innerWidth"), "true", "{name}");
-            let language = if name == "index" { "en" } else { "de" };
-            assert_eq!(browser.text("document.documentElement.lang"), language, "{name}");
+            assert_eq!(browser.text("document.documentElement.lang"), "de", "{name}");
             let picture = browser.screenshot();
             if let Some(folder) = std::env::var_os("DOVETAIL_SCREENSHOTS") {
                 let file = format!("users-{name}-{}.png", if dark { "dark" } else { "light" });

@@ -97,6 +97,37 @@ fn pages_are_only_read() {
 }
 
 #[test]
+fn pages_and_errors_are_in_the_visitor_s_language() {
+    let gateway = named().start();
+    for (method, target, host, status, says) in [
+        ("GET", "/", "gateway.home", 200, "Es kennt Sie als <strong>127.0.0.1</strong>, in der Klasse <strong>"),
+        (
+            "GET",
+            "/nothing",
+            "gateway.home",
+            404,
+            "erste Seite ist <a href=\"http://gateway.home/\">http://gateway.home/</a>.",
+        ),
+        ("PUT", "/", "gateway.home", 405, "lassen sich nur lesen"),
+        ("GET", "/", "evil.example", 421, "stellen Sie es als Proxy ein"),
+    ] {
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nAccept-Language: de-AT\r\nConnection: close\r\n\r\n"
+        );
+        let found = gateway.ask(head);
+        assert_eq!(found.status, status, "{found:?}");
+        assert!(found.text().contains("<html lang=\"de\">") && found.text().contains(says), "{found:?}");
+        assert_eq!((found.field("content-language"), found.field("vary")), (Some("de"), Some("accept-language")));
+        // A style without the nonce of its answer would not be applied.
+        let policy = found.field("content-security-policy").expect("a policy");
+        let nonce =
+            found.text().split("nonce=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a nonce").to_owned();
+        assert!(policy.contains(&format!("style-src 'nonce-{nonce}'")), "{found:?}");
+    }
+    gateway.quiet();
+}
+
+#[test]
 fn a_site_whose_name_was_made_to_lead_here_reads_nothing() {
     let gateway = named().start();
     for host in ["evil.example", "gateway.home.evil.example:3128", "127.0.0.1.evil.example", "x@gateway.home", ""] {
@@ -174,6 +205,7 @@ fn where_users_have_names_a_page_is_for_who_proves_one() {
         }
         let found = ask(&gateway, target, &format!("{}Accept-Language: de\r\n", says(field, "<ann>:x")));
         assert!(found.text().contains("<p>Der Benutzername oder das Passwort ist falsch.</p>"), "{found:?}");
+        assert!(found.text().contains(&format!("<small>{status} vom Gateway")), "{found:?}");
         let found = ask(&gateway, target, &says(field, "<ann>:a"));
         assert_eq!(found.status, 200, "{target}: {found:?}");
         assert!(

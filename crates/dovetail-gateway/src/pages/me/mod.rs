@@ -6,16 +6,20 @@ mod texts;
 
 use std::{collections::HashSet, fmt::Write as _};
 
-use dovetail_admin::page;
 use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::{LiveView, Stage};
 use jiff::tz::TimeZone;
 
 use self::texts::{TEXTS, Texts};
-use super::{answer::Page, seen::capacity, visit::Visit};
+use super::{
+    answer::Page,
+    frame::{Frame, filled},
+    seen::capacity,
+    visit::Visit,
+};
 use crate::{
     config::{Every, written_bytes},
-    language::{escaped, fill},
+    language::escaped,
     quota::Use,
     who::Who,
 };
@@ -27,12 +31,14 @@ const LATELY: Nanos = Nanos::from_secs(1);
 /// Shorter times are not mentioned.
 const WORTH: Nanos = Nanos::from_millis(100);
 
+/// As its text says.
+const REFRESHES_AFTER_S: u64 = 10;
+
 const STYLE: &str = "\
-body{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:0 auto;padding:1rem;overflow-wrap:anywhere}:root{color-scheme:light dark}\
-h1{font-size:1.5rem;line-height:1.2}h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}\
+h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}\
 meter{display:block;width:100%;height:1.2rem;margin:.3rem 0}ul{list-style:none;padding:0;margin:0}\
 li{padding:.5rem 0;border-top:1px solid color-mix(in srgb,currentColor 25%,transparent)}\
-small{display:block;opacity:.75}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
+small{display:block}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
 
 /// The page.
 pub(super) fn page(visit: &Visit<'_>) -> Page {
@@ -40,30 +46,19 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     let mut body = String::new();
     let (who, gateway, class) = (visit.who.to_string(), &*visit.config.proxy.name, visit.class_name());
     let you = filled(texts.you, &[("gateway", gateway), ("user", &who), ("class", class)]);
-    let _ = write!(body, "<h1>{}</h1>\n<p>{you}</p>\n", escaped(texts.title));
+    let _ = writeln!(body, "<p>{you}</p>");
     share(&mut body, texts, visit);
     quotas(&mut body, texts, visit);
     waiting(&mut body, texts, visit);
-    page::answer(
-        "gateway",
-        &format!(
-            "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-             content=\"width=device-width, initial-scale=1\"><meta http-equiv=\"refresh\" content=\"10\"><title>{}</title>\
-             <style nonce=\"NONCE\">{STYLE}</style></head>\n<body>\n{body}<p><small>{}</small></p>\n</body></html>\n",
-            visit.language.tag(),
-            escaped(texts.title),
-            escaped(texts.refreshes)
-        ),
-    )
-    .map(|mut page| {
-        visit.language.declare(page.headers_mut());
-        page
-    })
-}
-
-/// A text with values in its placeholders, escaped.
-fn filled(text: &str, values: &[(&str, &str)]) -> String {
-    escaped(&fill(text, values))
+    let _ = write!(body, "<p><small>{}</small></p>", escaped(texts.refreshes));
+    Frame {
+        language: visit.language,
+        title: texts.title,
+        style: STYLE,
+        refreshes_after_s: Some(REFRESHES_AFTER_S),
+        body_html: &body,
+    }
+    .page()
 }
 
 impl Texts {
@@ -128,10 +123,11 @@ fn quotas(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
         if used < bytes {
             line = format!("{line}, {}", filled(texts.left, &[("left", &texts.bytes(bytes - used))]));
         }
+        let colon = texts.language.colon();
         let of = if is_of_class { format!(" ({})", escaped(texts.of_class)) } else { String::new() };
         let _ = write!(
             body,
-            "<p><strong>{}</strong>{of}: {line}</p>\n<meter min=\"0\" max=\"{bytes}\" high=\"{}\" optimum=\"0\" value=\"{}\">{line}</meter>\n",
+            "<p><strong>{}</strong>{of}{colon} {line}</p>\n<meter min=\"0\" max=\"{bytes}\" high=\"{}\" optimum=\"0\" value=\"{}\">{line}</meter>\n",
             escaped(&quota),
             bytes / 10 * 8,
             used.min(bytes)

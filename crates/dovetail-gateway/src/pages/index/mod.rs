@@ -1,0 +1,29 @@
+//! The first page: the name of the gateway, and the identity of the visitor.
+
+mod texts;
+
+use self::texts::TEXTS;
+use super::{
+    answer::Page,
+    frame::{Frame, filled_with_html},
+    visit::Visit,
+};
+use crate::language::{escaped, fill};
+
+/// The first page.
+pub(super) fn page(visit: &Visit<'_>) -> Page {
+    let texts = TEXTS.of(visit.language);
+    let strong = |value: &str| format!("<strong>{}</strong>", escaped(value));
+    let (user, class) = (strong(&visit.who.to_string()), strong(visit.class_name()));
+    let knows = filled_with_html(texts.knows, &[("user", &user), ("class", &class)]);
+    let body =
+        format!("<p>{}</p>\n<p>{knows}</p>\n<p><a href=\"/me\">{}</a></p>", escaped(texts.what), escaped(texts.me));
+    Frame {
+        language: visit.language,
+        title: &fill(texts.title, &[("gateway", &visit.config.proxy.name)]),
+        style: "",
+        refreshes_after_s: None,
+        body_html: &body,
+    }
+    .page()
+}
