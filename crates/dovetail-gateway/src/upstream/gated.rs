@@ -133,7 +133,7 @@ impl Gate {
         if self.offered.bytes() != u64::MAX {
             ticket.offers(self.offered.bytes());
             if let Some(trip) = self.offered.farthest() {
-                ticket.round_trip(trip.into());
+                ticket.round_trip(trip);
             }
         }
         *self.response.borrow_mut() = Some(Response { ticket, progress, account });

@@ -6,7 +6,7 @@
 
 use std::{cell::Cell, os::fd::AsFd, time::Duration};
 
-use dovetail_sched::request::RequestSetup;
+use dovetail_sched::{Nanos, request::Offer};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
@@ -21,16 +21,12 @@ const MAX_BATCH_BYTES: u64 = 64 * 1_024;
 /// (`RequestSetup::for_bytes`).
 pub(crate) const FAR: Duration = Duration::from_millis(100);
 
-/// See [`RequestSetup::FARTHEST`].
-const FARTHEST: Duration = Duration::from_nanos(RequestSetup::FARTHEST.0);
-
 /// The window that a connection offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
-    window: Option<Window>,
-    /// The round trip when connecting, or the minimum since then, if known.
-    trip: Cell<Option<Duration>>,
-    bytes: Cell<u64>,
+    // The policy's first window.
+    first: Option<u64>,
+    offer: Cell<Offer>,
     // Whether the kernel may resize the buffer.
     is_free: Cell<bool>,
 }
@@ -38,34 +34,37 @@ pub(crate) struct Offered {
 impl Offered {
     /// The window of a new connection; `is_free` if the kernel resizes the buffer.
     pub(crate) fn new(stream: &TcpStream, window: Option<Window>, is_free: bool) -> Self {
-        let bytes = window.map_or(u64::MAX, |window| window.begins);
-        let trip = sys::handshake(stream.as_fd());
-        let offered = Self { window, trip: Cell::new(trip), bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
-        if offered.farthest().is_some() {
+        let mut offer =
+            window.map_or(Offer::UNLIMITED, |Window { first, begins, longest }| Offer::new(first, longest, begins));
+        let wider = offer.establish(sys::handshake(stream.as_fd()).map(Nanos::from));
+        let offered =
+            Self { first: window.map(|window| window.first), offer: Cell::new(offer), is_free: Cell::new(is_free) };
+        if let Some(bytes) = wider {
             // The kernel opens it as the first of it arrives, so it helps the second flight.
-            offered.widen(stream, RequestSetup::FIRST_FLIGHT_BYTES);
+            offered.set(stream, bytes);
         }
         offered
     }
 
-    /// The round trip to a server so far away that its windows have to grow fast, if windows are limited at all. It includes
-    /// the queues at the time of connecting: for nearer servers those would dominate.
-    pub(crate) fn farthest(&self) -> Option<Duration> {
-        self.trip.get().filter(|&trip| self.window.is_some() && trip >= FARTHEST)
+    /// The round trip to a server so far away that its windows have to grow fast, if windows are limited at all.
+    pub(crate) fn farthest(&self) -> Option<Nanos> {
+        self.offer.get().farthest()
     }
 
     /// A server that was taken for a far one may be near, behind an uplink whose queue was long when connecting.
     pub(crate) fn draws_near(&self, stream: &TcpStream) {
-        if let Some(trip) = self.farthest()
+        let mut offer = self.offer.get();
+        if offer.farthest().is_some()
             && let Some(least) = sys::least_round_trip(stream.as_fd())
         {
-            self.trip.set(Some(trip.min(least)));
+            offer.draws_near(least.into());
+            self.offer.set(offer);
         }
     }
 
     /// The requested window.
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes.get()
+    pub(crate) fn bytes(&self) -> u64 {
+        self.offer.get().bytes()
     }
 
     /// How much may lie unread before more is let in, for a response of which `came` bytes have arrived: a quarter of a window,
@@ -73,8 +72,8 @@ impl Offered {
     /// allowance at a response's end is wasted; but for a distant server that would cost a round trip in which hardly anything
     /// arrives.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
-        let Some(Window { first, .. }) = self.window else { return u64::MAX };
-        let window = self.bytes.get().min(self.most(stream));
+        let Some(first) = self.first else { return u64::MAX };
+        let window = self.bytes().min(self.most(stream));
         let quarter = window / 4;
         let is_near = || sys::least_round_trip(stream.as_fd()).is_some_and(|least| least < FAR);
         if came <= first && is_near() { quarter.max(first.min(window).saturating_sub(2 * SEGMENT)) } else { quarter }
@@ -100,7 +99,7 @@ impl Offered {
     /// Whether so little is left that the window may explain silence, whatever the sender considers little (RFC 9293, section
     /// 3.8.6.2.1).
     pub(crate) fn may_be_closed(&self, left: Option<u64>) -> bool {
-        left.is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
+        left.is_none_or(|left| left < (self.bytes() / 2).max(6 * SEGMENT))
     }
 
     /// Whether the kernel resizes the buffer. It would do so at once for a task with a large low-water mark.
@@ -111,17 +110,18 @@ impl Offered {
     /// How many bytes to wait for at once: a quarter of the window, at least four segments. More than half would stop the
     /// sender, also where the kernel manages the window, which then begins with 64 KiB and would never be enlarged.
     pub(super) fn batch(&self) -> u64 {
-        let window = self.bytes.get().min(MAX_BATCH_BYTES);
+        let window = self.bytes().min(MAX_BATCH_BYTES);
         (window / 4).clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES).min(window / 2)
     }
 
     /// Offers at least this many bytes from now on, up to the longest window.
     pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
-        let Some(Window { longest, .. }) = self.window else { return };
-        let bytes = bytes.min(longest);
-        if bytes <= self.bytes.get() {
-            return;
+        if let Some(bytes) = self.offer.get().wider(bytes) {
+            self.set(stream, bytes);
         }
+    }
+
+    fn set(&self, stream: &TcpStream, bytes: u64) {
         let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
         let socket = SockRef::from(stream);
         // If it cannot be set, it stays as it is, which is slower but harmless.
@@ -134,13 +134,15 @@ impl Offered {
             }
         }
         if sys::set_window_clamp(stream.as_fd(), bytes).is_ok() {
-            self.bytes.set(bytes);
+            let mut offer = self.offer.get();
+            offer.offers(bytes);
+            self.offer.set(offer);
         }
     }
 
-    /// Whether it is much longer than at first. A window cannot be withdrawn: the next response would get it too.
+    /// Whether it is too long for another response.
     pub(crate) fn is_grown(&self) -> bool {
-        self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
+        self.offer.get().is_grown()
     }
 }
 
@@ -156,10 +158,11 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().expect("its address")).await.expect("a connection");
         let window = Window { first: 8_192, begins: 8_192, longest: 1 << 20 };
         let offered = Offered::new(&stream, Some(window), false);
-        offered.trip.set(Some(Duration::from_secs(2)));
-        assert_eq!(offered.farthest(), Some(Duration::from_secs(2)));
+        let mut far = offered.offer.get();
+        let _ = far.establish(Some(Nanos::from_secs(2)));
+        offered.offer.set(far);
+        assert_eq!(offered.farthest(), Some(Nanos::from_secs(2)));
         offered.draws_near(&stream);
         assert_eq!(offered.farthest(), None);
-        assert_eq!(offered.trip.get(), sys::least_round_trip(stream.as_fd()));
     }
 }

@@ -65,6 +65,7 @@
 //! | [`Capped`] | a maximum rate for classes, around any policy |
 //! | [`Accounts`] | the users' classes and the number of active users, counted exactly |
 //! | [`FarQueue`] | how long the far queue is, from probes |
+//! | [`Offer`] | the receive window that a connection to a server offers |
 //! | [`UplinkUse`] | whether the uplink is busy, and what acknowledgements take of it |
 
 mod accounts;
@@ -76,6 +77,7 @@ mod lines;
 mod model;
 pub mod msf_rs;
 pub mod none;
+mod offer;
 mod scheduler;
 mod setup;
 mod uplink;
@@ -84,6 +86,7 @@ pub use accounts::{Accounts, Left};
 pub use capped::Capped;
 pub use far::{FarDelay, FarQueue};
 pub use model::{ClassId, Request, RequestId, Turn, UserId};
+pub use offer::Offer;
 pub use scheduler::RequestScheduler;
 pub use setup::RequestSetup;
 pub use uplink::{UPLOADS, UplinkUse};

@@ -1,6 +1,9 @@
 //! Connections from the gateway to servers, which are kept for the next request.
 
-use dovetail_sched::{Nanos, request::RequestSetup};
+use dovetail_sched::{
+    Nanos,
+    request::{Offer, RequestSetup},
+};
 
 use super::{
     idle::{Idle, Most},
@@ -23,7 +26,7 @@ const MAX_WINDOW_BYTES: u32 = 1 << 24;
 const MOST_IDLE: Most = Most { to_each: 64, to_all: 2048 };
 
 /// State of a connection to a server.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Upstream {
     pub(super) server: usize,
     /// The request being answered on it.
@@ -37,11 +40,14 @@ pub(super) struct Upstream {
     pub(super) tls: Option<Tls>,
     /// Whether TCP's handshake is over.
     pub(super) is_established: bool,
-    /// The round trip of that handshake, or the minimum since then, if the server is among the farthest and its windows are
-    /// limited.
-    pub(super) trip: Option<Nanos>,
-    /// The receive window that it offers, which never shrinks; unlimited if the policy limits no sender by windows.
-    pub(super) offered: u64,
+    /// The receive window that it offers, and its server's distance.
+    pub(super) offer: Offer,
+}
+
+impl Upstream {
+    const fn to(server: usize, tls: Option<Tls>, offer: Offer) -> Self {
+        Self { server, live: None, taken: 0, asks: 0, answers: 0, tls, is_established: false, offer }
+    }
 }
 
 /// All connections to servers.
@@ -141,25 +147,26 @@ impl Upstreams {
             of: Of::Access(Part::Exchange),
             stop: Nanos::MAX,
         })?;
+        let upstream = Upstream::to(server, Tls::new(self.tls_round_trips), self.offer(window));
         if id.place >= self.open.len() {
-            self.open.resize(id.place + 1, Upstream::default());
+            self.open.resize(id.place + 1, upstream);
         }
-        let tls = Tls::new(self.tls_round_trips);
-        self.open[id.place] = Upstream { server, tls, offered: self.offer(window), ..Upstream::default() };
+        self.open[id.place] = upstream;
         Ok(id)
     }
 
-    /// The window that is offered if the scheduler asks for this one.
-    fn offer(&self, window: u64) -> u64 {
-        if window == u64::MAX { window } else { window.min(self.longest_window) }
+    /// The offer of a connection that begins with this window.
+    fn offer(&self, window: u64) -> Offer {
+        if window == u64::MAX { Offer::UNLIMITED } else { Offer::new(self.first_window, self.longest_window, window) }
     }
 
     /// A connection offers at least this window from now on. Returns the window that it offers.
     pub(super) fn widen(&mut self, id: EndId, window: u64) -> u64 {
-        let window = self.offer(window);
-        let offered = &mut self.open[id.place].offered;
-        *offered = window.max(*offered);
-        *offered
+        let offer = &mut self.open[id.place].offer;
+        if let Some(window) = offer.wider(window) {
+            offer.offers(window);
+        }
+        offer.bytes()
     }
 
     /// A connection is established, by a handshake of this round trip if known. Returns the window that it offers, if that has
@@ -167,23 +174,9 @@ impl Upstreams {
     pub(super) fn establish(&mut self, id: EndId, trip: Option<Nanos>) -> Option<u64> {
         let upstream = &mut self.open[id.place];
         upstream.is_established = true;
-        // It includes the queues at that time, which for nearer servers would dominate.
-        upstream.trip = trip.filter(|&trip| upstream.offered != u64::MAX && trip >= RequestSetup::FARTHEST);
-        upstream.trip.map(|_| self.widen(id, RequestSetup::FIRST_FLIGHT_BYTES))
-    }
-
-    /// A server that was taken for a far one may be near, behind an uplink whose queue was long when connecting: this is the
-    /// minimum round trip by now.
-    pub(super) fn draws_near(&mut self, id: EndId, least: Nanos) {
-        let trip = &mut self.open[id.place].trip;
-        *trip = trip.map(|trip| trip.min(least)).filter(|&trip| trip >= RequestSetup::FARTHEST);
-    }
-
-    /// Whether a connection's window is much longer than at first. A window cannot be withdrawn: the next response would have
-    /// it too.
-    pub(super) fn is_grown(&self, id: EndId) -> bool {
-        let offered = self.open[id.place].offered;
-        offered != u64::MAX && offered >= 3 * self.first_window
+        let window = upstream.offer.establish(trip)?;
+        upstream.offer.offers(window);
+        Some(window)
     }
 
     /// A server read this many bytes; returns the length of its response if they completed a request.

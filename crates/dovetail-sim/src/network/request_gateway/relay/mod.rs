@@ -22,7 +22,7 @@ use super::{
     tls::Tls,
     told::{GatewayNet, Part, Told},
     uplink::Uplink,
-    upstreams::{Upstream, Upstreams},
+    upstreams::Upstreams,
     users::Users,
 };
 use crate::blame::Unread;
@@ -177,7 +177,7 @@ impl<'a> Relay<'a> {
         application.to_send += header;
         if upstream.is_established {
             if let Some(least) = net.connections[id].opener.end.least_round_trip() {
-                self.upstreams.draws_near(id, least);
+                self.upstreams.of(id).offer.draws_near(least);
             }
             self.tell_connection(id, live, net.now);
         }
@@ -204,12 +204,12 @@ impl<'a> Relay<'a> {
     /// A request is sent: reports what its connection offers the server, because of earlier responses on it among others, and
     /// how far away that is, if very far.
     fn tell_connection(&mut self, id: EndId, live: usize, now: Nanos) {
-        let Upstream { offered, trip, .. } = *self.upstreams.of(id);
-        if offered == u64::MAX {
+        let offer = self.upstreams.of(id).offer;
+        if offer.bytes() == u64::MAX {
             return;
         }
-        self.scheduler.offers(id_of(live), offered, now);
-        if let Some(trip) = trip {
+        self.scheduler.offers(id_of(live), offer.bytes(), now);
+        if let Some(trip) = offer.farthest() {
             self.scheduler.round_trip(id_of(live), trip, now);
         }
         self.is_asked = true;
@@ -332,7 +332,7 @@ impl<'a> Relay<'a> {
             }
             self.upstreams.of(id).live = None;
             end.application.to_read = 0;
-            if self.upstreams.is_grown(id) || !self.upstreams.keeps() {
+            if self.upstreams.of(id).offer.is_grown() || !self.upstreams.keeps() {
                 end.application.closes = true;
                 self.turn(id, net)?;
             } else if let Some(other) = self.upstreams.rests(id, net) {
