@@ -301,6 +301,11 @@ typedef struct dvt_far dvt_far;
 typedef struct dvt_flows dvt_flows;
 
 /**
+ * The receive window that a connection to a server offers.
+ */
+typedef struct dvt_offer dvt_offer;
+
+/**
  * A request scheduler. It ignores calls that name an unknown user, class or request; with DVT_CHECKED they return
  * DVT_ERROR_UNKNOWN.
  */
@@ -952,6 +957,65 @@ dvt_status dvt_request_setup_for_bytes(double rate,
  */
 dvt_status dvt_request_setup_for_uplink(double rate,
                                         struct dvt_request_setup *setup);
+
+/**
+ * Creates the receive window of a connection to a server. It begins with `begins_bytes`, under a policy whose windows
+ * are `first_bytes` to `longest_bytes` long: `window` and `longest_window` of a dvt_request_setup. If `begins_bytes` is
+ * UINT64_MAX, as in turns of policies that limit no sender, the window is left to the system.
+ */
+dvt_status dvt_offer_new(uint64_t first_bytes,
+                         uint64_t longest_bytes,
+                         uint64_t begins_bytes,
+                         struct dvt_offer **offer);
+
+/**
+ * Frees an offer. Null is allowed.
+ */
+dvt_status dvt_offer_free(struct dvt_offer *offer);
+
+/**
+ * Writes the window in bytes, for dvt_requests_offers(); UINT64_MAX if it is left to the system.
+ */
+dvt_status dvt_offer_bytes(struct dvt_offer *offer, uint64_t *bytes);
+
+/**
+ * The connection is established, by a handshake of this round trip (DVT_UNKNOWN if it is not known). Writes the window
+ * to offer from now on, and then to report with dvt_offer_offers(). DVT_NONE if it is the one that is offered already.
+ */
+dvt_status dvt_offer_establish(struct dvt_offer *offer,
+                               uint64_t round_trip_ns,
+                               uint64_t *window_bytes);
+
+/**
+ * Writes the round trip to a server that is so far away that its windows have to grow fast, for
+ * dvt_requests_round_trip(). DVT_NONE for nearer servers, and where windows are left to the system.
+ */
+dvt_status dvt_offer_farthest(struct dvt_offer *offer, uint64_t *round_trip_ns);
+
+/**
+ * Reports the minimum round trip of the connection so far: a server nearby passes for a far one if its handshake waited
+ * in a queue.
+ */
+dvt_status dvt_offer_draws_near(struct dvt_offer *offer,
+                                uint64_t least_round_trip_ns);
+
+/**
+ * Writes the window to offer if a turn asks for this one. DVT_NONE if it is offered already: a window is never withdrawn.
+ */
+dvt_status dvt_offer_wider(struct dvt_offer *offer,
+                           uint64_t window_bytes,
+                           uint64_t *wider_bytes);
+
+/**
+ * Reports that the connection offers this window from now on.
+ */
+dvt_status dvt_offer_offers(struct dvt_offer *offer, uint64_t window_bytes);
+
+/**
+ * DVT_OK if the window has grown so wide that the connection should not be used for another response, otherwise
+ * DVT_NONE.
+ */
+dvt_status dvt_offer_is_grown(struct dvt_offer *offer);
 
 /**
  * Creates a packet scheduler with a policy such as "drfq:dovetail=inf". dvt_policy_at() and `dovetail policies` list

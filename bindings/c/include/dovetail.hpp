@@ -266,6 +266,46 @@ class Far {
     std::unique_ptr<dvt_far, Free> handle_;
 };
 
+/// The receive window that a connection to a server offers.
+class Offer {
+  public:
+    /// Begins with this window, under a policy whose windows are `first` to `longest` bytes long. UINT64_MAX leaves it to
+    /// the system.
+    Offer(std::uint64_t first, std::uint64_t longest, std::uint64_t begins) {
+        dvt_offer *made = nullptr;
+        check(dvt_offer_new(first, longest, begins, &made));
+        handle_.reset(made);
+    }
+
+    std::uint64_t bytes() const {
+        return *number<std::uint64_t>([&](std::uint64_t *to) { return dvt_offer_bytes(get(), to); });
+    }
+    /// The connection is established, by a handshake of this round trip. Returns the window to offer, if it differs.
+    std::optional<std::uint64_t> establish(std::optional<std::uint64_t> round_trip_ns) {
+        return number<std::uint64_t>([&](std::uint64_t *to) {
+            return dvt_offer_establish(get(), round_trip_ns.value_or(DVT_UNKNOWN), to);
+        });
+    }
+    /// The round trip to a server that is so far away that its windows have to grow fast.
+    std::optional<std::uint64_t> farthest() const {
+        return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_offer_farthest(get(), to); });
+    }
+    void draws_near(std::uint64_t least_round_trip_ns) { check(dvt_offer_draws_near(get(), least_round_trip_ns)); }
+    /// The window to offer if a turn asks for this one, if it differs.
+    std::optional<std::uint64_t> wider(std::uint64_t window) const {
+        return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_offer_wider(get(), window, to); });
+    }
+    void offers(std::uint64_t window) { check(dvt_offer_offers(get(), window)); }
+    bool is_grown() const { return check(dvt_offer_is_grown(get())); }
+    dvt_offer *get() const noexcept { return handle_.get(); }
+
+  private:
+    struct Free {
+        void operator()(dvt_offer *handle) const noexcept { dvt_offer_free(handle); }
+    };
+    std::unique_ptr<dvt_offer, Free> handle_;
+};
+
 /// A request scheduler. For its other events, pass get() to the functions of dovetail.h.
 class Requests {
   public:

@@ -147,6 +147,11 @@ pub struct dvt_far {
     _private: [u8; 0],
 }
 
+/// The receive window that a connection to a server offers.
+pub struct dvt_offer {
+    _private: [u8; 0],
+}
+
 /// A program that processes packets, for policies that learn the costs of packets.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

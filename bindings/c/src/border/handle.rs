@@ -32,6 +32,8 @@ use std::{
     },
 };
 
+use dovetail_sched::request::Offer;
+
 use super::pointer::{not_aligned, null};
 use crate::{
     failure::{Answer, Failure, report},
@@ -39,7 +41,7 @@ use crate::{
     flows::Flows,
     packets::Packets,
     requests::Requests,
-    structs::{dvt_far, dvt_flows, dvt_requests, dvt_scheduler, dvt_status},
+    structs::{dvt_far, dvt_flows, dvt_offer, dvt_requests, dvt_scheduler, dvt_status},
 };
 
 /// The number of freed slots that wait before the first of them is reused.
@@ -111,6 +113,7 @@ kinds! {
     Requests, dvt_requests, "requests", b"dvt\xd5req\0", Requests::is_checked;
     Flows, dvt_flows, "flows", b"dvt\xd5flw\0", Flows::is_checked;
     Far, dvt_far, "far", b"dvt\xd5far\0", |_: &Far| false;
+    Offer, dvt_offer, "offer", b"dvt\xd5ofr\0", |_: &Offer| false;
 }
 
 /// Creates a handle for `value`.

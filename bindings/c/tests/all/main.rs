@@ -12,6 +12,7 @@ mod install;
 mod layout;
 mod page;
 mod programs;
+mod same_offers;
 mod same_packets;
 mod same_requests;
 mod threads;

@@ -474,6 +474,53 @@ impl Flows {
     }
 }
 
+pub(crate) struct Offer(*mut dvt_offer);
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        // SAFETY: a handle.
+        assert!(yes(unsafe { dvt_offer_free(self.0) }));
+    }
+}
+
+// SAFETY of all calls: as above.
+impl Offer {
+    pub(crate) fn new(first: u64, longest: u64, begins: u64) -> Self {
+        let mut handle = ptr::null_mut();
+        assert!(yes(unsafe { dvt_offer_new(first, longest, begins, &raw mut handle) }));
+        Self(handle)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        number(|place| unsafe { dvt_offer_bytes(self.0, place) }).unwrap()
+    }
+
+    pub(crate) fn establish(&mut self, trip: Option<Nanos>) -> Option<u64> {
+        let trip = trip.map_or(DVT_UNKNOWN, |trip| trip.0);
+        number(|place| unsafe { dvt_offer_establish(self.0, trip, place) })
+    }
+
+    pub(crate) fn farthest(&self) -> Option<Nanos> {
+        number(|place| unsafe { dvt_offer_farthest(self.0, place) }).map(Nanos)
+    }
+
+    pub(crate) fn draws_near(&mut self, least: Nanos) {
+        assert!(yes(unsafe { dvt_offer_draws_near(self.0, least.0) }));
+    }
+
+    pub(crate) fn wider(&self, window: u64) -> Option<u64> {
+        number(|place| unsafe { dvt_offer_wider(self.0, window, place) })
+    }
+
+    pub(crate) fn offers(&mut self, window: u64) {
+        assert!(yes(unsafe { dvt_offer_offers(self.0, window) }));
+    }
+
+    pub(crate) fn is_grown(&self) -> bool {
+        yes(unsafe { dvt_offer_is_grown(self.0) })
+    }
+}
+
 pub(crate) struct Far(*mut dvt_far);
 
 impl Drop for Far {

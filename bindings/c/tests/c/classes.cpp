@@ -91,5 +91,16 @@ int main() {
     requests.far_queue(seen, 61000000);
     far.forget();
     THAT(!far.delay(61000000));
+
+    dovetail::Offer offer(8688, 350000, 8688);
+    THAT(!offer.establish(40000000) && !offer.farthest() && !offer.wider(8000));
+    offer.offers(offer.wider(30000).value());
+    THAT(offer.bytes() == 30000 && offer.is_grown());
+    dovetail::Offer far_away(8688, 350000, 8688);
+    THAT(far_away.establish(600000000) == 14480 && far_away.farthest() == 600000000 && !far_away.is_grown());
+    far_away.draws_near(40000000);
+    THAT(!far_away.farthest());
+    dovetail::Offer free(8688, 350000, UINT64_MAX);
+    THAT(!free.establish(std::nullopt) && free.bytes() == UINT64_MAX && !free.is_grown());
     return 0;
 }

@@ -148,11 +148,13 @@ static void play_requests(const char *policy, unsigned long calls) {
     dvt_request_setup setup = {.size = sizeof setup};
     dvt_requests *requests = NULL;
     dvt_far *far = NULL;
+    dvt_offer *offer = NULL;
     uint64_t now = 0;
     if (call(dvt_request_setup_for_bytes(100000, &setup)) != DVT_OK) exit(2);
     setup.ids = IDS;
     setup.flags = below(2);
     if (call(dvt_requests_new(policy, &setup, &requests)) != DVT_OK || call(dvt_far_new(&far)) != DVT_OK) exit(2);
+    if (call(dvt_offer_new(setup.window, setup.longest_window, setup.window, &offer)) != DVT_OK) exit(2);
     for (unsigned long at = 0; at < calls; at++) {
         dvt_request request = {.size = sizeof request, .id = mostly_below(IDS), .user = mostly_below(20)};
         dvt_turn turn = {.size = sizeof turn};
@@ -173,8 +175,15 @@ static void play_requests(const char *policy, unsigned long calls) {
         case 7: call(dvt_requests_length(requests, id, units, now)); break;
         case 8: case 9: call(dvt_requests_received(requests, id, units, now)); break;
         case 10:
-            if (below(2)) call(dvt_requests_offers(requests, id, units, now));
+            if (call(dvt_offer_wider(offer, units, &room)) == DVT_OK) call(dvt_offer_offers(offer, room));
+            if (call(dvt_offer_bytes(offer, &room)) == DVT_OK) call(dvt_requests_offers(requests, id, room, now));
+            call(dvt_offer_establish(offer, below(2) ? units * 20000 : DVT_UNKNOWN, &room));
+            if (below(2)) call(dvt_offer_draws_near(offer, units * 20000));
+            if (call(dvt_offer_farthest(offer, &room)) == DVT_OK) call(dvt_requests_round_trip(requests, id, room, now));
             else call(dvt_requests_round_trip(requests, id, units, now));
+            if (call(dvt_offer_is_grown(offer)) == DVT_OK && call(dvt_offer_free(offer)) == DVT_OK &&
+                call(dvt_offer_new(setup.window, setup.longest_window, below(9) ? units : UINT64_MAX, &offer)) != DVT_OK)
+                exit(2);
             break;
         case 11: case 12: call(dvt_requests_ready(requests, id, now)); break;
         case 13: case 14: call(dvt_requests_ended(requests, id, now)); break;
@@ -197,6 +206,7 @@ static void play_requests(const char *policy, unsigned long calls) {
         call(dvt_requests_poll_at(requests, &delay));
     }
     if (call(dvt_requests_free(requests)) != DVT_OK || call(dvt_far_free(far)) != DVT_OK) exit(2);
+    if (call(dvt_offer_free(offer)) != DVT_OK) exit(2);
 }
 
 /* The program's memory in kilobytes, or 0 if the system does not say. */
