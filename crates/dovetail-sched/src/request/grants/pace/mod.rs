@@ -32,6 +32,10 @@
 //! unpaced bytes are sent up:                 as if d were not known while d > d*
 //! ```
 //!
+//! While unpaced bytes are sent up, `C` only grows, until the queue is seldom shorter than `d*`: beside constant uploads it comes
+//! to rest somewhat above what the link carries, at a pace that keeps the far queue longer than `d*`. If it grew only by what
+//! arrives, downloads whose requests and acknowledgements wait behind uploads would have less.
+//!
 //! A jump leaves at least a sixteenth of the given rate. So a link that slows down to a quarter is detected in a second or two,
 //! its recovery in `ln 4/4k` = 10 s, and a wrong given rate is corrected in `ln 2/k` = 20 s for each factor of 2.
 //!
