@@ -29,12 +29,11 @@
 //! A <  0.7·P and d > 2d* for a second:       C <- A, and no turns for d - d*: the link is slower now, and its queue has to go
 //! A >= 0.95·P and d > 2d*:                   k/4: the delay is hardly what was let in
 //! A >= 0.9·P and d < d*/4 for a second:      4·k: the link carried all that was let in, and has room
-//! unpaced bytes are sent up:                 as if d were not known while d > d*
+//! the uplink is busy:                        as if d were not known while d > d*
 //! ```
 //!
-//! While unpaced bytes are sent up, `C` only grows, until the queue is seldom shorter than `d*`: beside constant uploads it comes
-//! to rest somewhat above what the link carries, at a pace that keeps the far queue longer than `d*`. If it grew only by what
-//! arrives, downloads whose requests and acknowledgements wait behind uploads would have less.
+//! While the uplink is busy, `C` only grows: beside steady uploads until the queue is seldom shorter than `d*`, at a pace that
+//! fills it. What arrives in a second is no proof that the link carries as much, since windows of many responses wait unread.
 //!
 //! A jump leaves at least a sixteenth of the given rate. So a link that slows down to a quarter is detected in a second or two,
 //! its recovery in `ln 4/4k` = 10 s, and a wrong given rate is corrected in `ln 2/k` = 20 s for each factor of 2.
@@ -219,7 +218,7 @@ impl Pace {
         self.trip_s += (trip.as_secs_f64() - self.trip_s) * part;
     }
 
-    /// Sets whether unpaced bytes are sent up the link.
+    /// Sets whether the uplink is busy.
     pub(super) fn set_uplink(&mut self, is_busy: bool, now: Nanos) {
         self.advance(now);
         self.uplink_is_busy = is_busy;
