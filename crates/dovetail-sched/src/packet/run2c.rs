@@ -8,13 +8,14 @@
 //! The paper reads a packet's position in its flow from the TCP sequence number and keeps no state; here the bytes of every
 //! flow are counted as they arrive, and a flow with nothing queued whose next packet arrives later than `timeout` after its
 //! last counts as new. A flow with packets queued never does: a packet in the high queue would overtake those in the low one.
-//! So a flow's packets stay in order: all those in the high queue arrived before all those in the low.
+//! So a flow's packets stay in order: all those in the high queue arrived before all those in the low. If `threshold` is
+//! raised while a flow waits in the low queue, it gets places in the high one again, and its oldest packets take them.
 //!
 //! Neither queue distinguishes flows: a flow that sends more gets more, weights have no effect, and while new flows
 //! fill the link the low queue is not served.
 //!
 //! **A full buffer.** The paper prints no rule for two queues that share a buffer. Here a packet for the low queue is
-//! refused; one for the high queue evicts the youngest of the low queue, and is refused if there is none. The rule is
+//! refused; one for the high queue evicts the youngest of the low queue, and is refused if there is none of another flow. The rule is
 //! part of the policy, whatever drop policy the limits specify.
 //!
 //! O(1) per packet.
@@ -85,8 +86,8 @@ impl Settings {
 pub struct Run2c {
     threshold_bytes: u64,
     ages: Ages,
-    // The flow of each queued packet, in order. Only the youngest of the low queue is ever evicted, which is its flow's
-    // youngest too, or all of a flow are discarded: the flow's head is always the packet meant.
+    // The flow of each queued packet, in order. Packets of a flow take its places oldest first, and an eviction takes its youngest
+    // with the last place of the low queue.
     high: VecDeque<FlowId>,
     low: VecDeque<FlowId>,
 }

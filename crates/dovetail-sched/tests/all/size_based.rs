@@ -1,9 +1,10 @@
-//! `las` and `run2c` against their definitions, evaluated by scanning every flow and every packet.
+//! `las` and `run2c` against their definitions, evaluated by scanning every flow and every packet, while flows are discarded,
+//! forgotten and weighed anew and knobs are turned.
 
 use std::collections::VecDeque;
 
 use crate::single::build;
-use dovetail_sched::{Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet, Scheduler};
+use dovetail_sched::{Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Weight};
 use proptest::prelude::*;
 
 const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
@@ -11,13 +12,39 @@ const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::L
 const WEIGHTS: &[f64] = &[0.5, 1.0, 1.0, 4.0];
 const FLOWS: u32 = 6;
 
-/// A packet of a flow at a time after the last, or a dequeue.
-type Step = (Option<(u32, u32)>, u64);
+/// What is asked of a scheduler.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Offer { flow: u32, bytes: u32 },
+    Serve,
+    Discard(u32),
+    Forget(u32),
+    Weigh(u32, f64),
+    Retune { threshold: u64, timeout: u64 },
+}
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn thresholds() -> impl Strategy<Value = u64> {
+    // Those that sums of common sizes meet exactly, and others.
+    prop_oneof![Just(100u64), Just(400), 1u64..5000]
+}
+
+fn timeouts() -> impl Strategy<Value = u64> {
+    // Short ones are met exactly now and then.
+    prop_oneof![Just(0u64), 1u64..10, 50u64..2000]
+}
+
+/// Steps, and how long after the last one each comes.
+fn steps() -> impl Strategy<Value = Vec<(Step, u64)>> {
     // Few sizes, so that flows often have had the same service.
     let bytes = prop_oneof![Just(0u32), Just(100), Just(200), 1u32..1600];
-    let step = prop_oneof![5 => (0..FLOWS, bytes).prop_map(Some), 4 => Just(None)];
+    let step = prop_oneof![
+        50 => (0..FLOWS, bytes).prop_map(|(flow, bytes)| Step::Offer { flow, bytes }),
+        40 => Just(Step::Serve),
+        2 => (0..FLOWS).prop_map(Step::Discard),
+        4 => (0..FLOWS).prop_map(Step::Forget),
+        3 => (0..FLOWS, prop::sample::select(WEIGHTS)).prop_map(|(flow, weight)| Step::Weigh(flow, weight)),
+        1 => (thresholds(), timeouts()).prop_map(|(threshold, timeout)| Step::Retune { threshold, timeout }),
+    ];
     prop::collection::vec((step, prop_oneof![4 => 0u64..20, 1 => 20u64..1000]), 1..300)
 }
 
@@ -26,6 +53,14 @@ trait Plain {
     /// The lost packets, including the arriving one if it was refused.
     fn enqueue(&mut self, packet: Waiting, limits: &Limits) -> Vec<u64>;
     fn dequeue(&mut self) -> Option<u64>;
+    /// Removes the flow's packets; returns them, oldest first.
+    fn discard(&mut self, flow: u32) -> Vec<u64>;
+    /// The flow, which has no packets, begins anew with weight 1.
+    fn forget(&mut self, flow: u32);
+    fn waits(&self, flow: u32) -> bool;
+    fn weigh(&mut self, flow: u32, weight: f64);
+    /// Returns the policy with the new values.
+    fn retune(&mut self, threshold: u64, timeout: u64) -> String;
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,27 +77,57 @@ fn is_full(waiting: &[Waiting], arriving: Waiting, limits: &Limits) -> bool {
         || limits.bytes.is_some_and(|most| bytes + u64::from(arriving.bytes) > most)
 }
 
+fn lost_by(scheduler: &mut dyn Scheduler) -> Vec<u64> {
+    std::iter::from_fn(|| scheduler.poll_evicted()).map(|lost| lost.handle).collect()
+}
+
 fn compare(
     scheduler: &mut dyn Scheduler,
     plain: &mut dyn Plain,
     limits: &Limits,
-    steps: &[Step],
+    steps: &[(Step, u64)],
 ) -> Result<(), TestCaseError> {
     let mut now = 0;
-    let drain = std::iter::repeat_n((None, 1), steps.len());
+    let drain = std::iter::repeat_n((Step::Serve, 1), steps.len());
     for (handle, (step, gap)) in (0..).zip(steps.iter().copied().chain(drain)) {
         now += gap;
-        let Some((flow, bytes)) = step else {
-            if scheduler.backlog().packets > 0 {
-                let out = scheduler.dequeue(Nanos(now)).map(|out| out.packet.handle);
-                prop_assert_eq!(out, plain.dequeue(), "at {}", handle);
+        let (flow, bytes) = match step {
+            Step::Offer { flow, bytes } => (flow, bytes),
+            Step::Serve => {
+                if scheduler.backlog().packets > 0 {
+                    let out = scheduler.dequeue(Nanos(now)).map(|out| out.packet.handle);
+                    prop_assert_eq!(out, plain.dequeue(), "at {}", handle);
+                }
+                continue;
             }
-            continue;
+            Step::Discard(flow) => {
+                let expected = plain.discard(flow);
+                prop_assert_eq!(scheduler.discard(FlowId(flow)), !expected.is_empty());
+                prop_assert_eq!(lost_by(scheduler), expected, "at {}", handle);
+                continue;
+            }
+            Step::Forget(flow) => {
+                prop_assert_eq!(scheduler.forget(FlowId(flow)), !plain.waits(flow));
+                if !plain.waits(flow) {
+                    plain.forget(flow);
+                }
+                continue;
+            }
+            Step::Weigh(flow, weight) => {
+                scheduler.set_weight(FlowId(flow), Weight::new(weight).expect("in range"));
+                plain.weigh(flow, weight);
+                continue;
+            }
+            Step::Retune { threshold, timeout } => {
+                let policy: PolicySpec = plain.retune(threshold, timeout).parse().expect("a policy");
+                scheduler.retune(&policy.knobs(), Nanos(now)).expect("both can be changed");
+                continue;
+            }
         };
         let demand = Demand::new(&[Nanos(1)]).expect("one resource");
         let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos(now), handle, demand };
         let admission = scheduler.enqueue(&packet, Nanos(now));
-        let mut lost: Vec<u64> = std::iter::from_fn(|| scheduler.poll_evicted()).map(|lost| lost.handle).collect();
+        let mut lost = lost_by(scheduler);
         if !admission.is_queued() {
             lost.push(handle);
         }
@@ -83,21 +148,17 @@ struct Flow {
     since: u64,
 }
 
-struct PlainLas<'a> {
-    weights: &'a [f64],
+struct PlainLas {
+    weights: [f64; FLOWS as usize],
     timeout: u64,
     flows: [Flow; FLOWS as usize],
     waiting: Vec<Waiting>,
     changes: u64,
 }
 
-impl PlainLas<'_> {
+impl PlainLas {
     fn attained(&self, flow: u32) -> f64 {
-        self.flows[flow as usize].bytes as f64 / self.weights.get(flow as usize).unwrap_or(&1.0)
-    }
-
-    fn waits(&self, flow: u32) -> bool {
-        self.waiting.iter().any(|packet| packet.flow == flow)
+        self.flows[flow as usize].bytes as f64 / self.weights[flow as usize]
     }
 
     /// The flows with packets queued, in the order of service.
@@ -109,7 +170,7 @@ impl PlainLas<'_> {
     }
 }
 
-impl Plain for PlainLas<'_> {
+impl Plain for PlainLas {
     fn enqueue(&mut self, packet: Waiting, limits: &Limits) -> Vec<u64> {
         let at = packet.flow as usize;
         let before = self.flows[at];
@@ -150,6 +211,34 @@ impl Plain for PlainLas<'_> {
         flow.since = self.changes;
         Some(packet.handle)
     }
+
+    fn discard(&mut self, flow: u32) -> Vec<u64> {
+        self.waiting.extract_if(.., |packet| packet.flow == flow).map(|packet| packet.handle).collect()
+    }
+
+    fn forget(&mut self, flow: u32) {
+        self.flows[flow as usize] = Flow::default();
+        self.weights[flow as usize] = 1.0;
+    }
+
+    fn waits(&self, flow: u32) -> bool {
+        self.waiting.iter().any(|packet| packet.flow == flow)
+    }
+
+    /// A flow whose service over weight changes reaches it now.
+    fn weigh(&mut self, flow: u32, weight: f64) {
+        let at = flow as usize;
+        if self.weights[at] != weight {
+            self.changes += 1;
+            self.flows[at].since = self.changes;
+        }
+        self.weights[at] = weight;
+    }
+
+    fn retune(&mut self, _threshold: u64, timeout: u64) -> String {
+        self.timeout = timeout;
+        format!("las:timeout={timeout}ns")
+    }
 }
 
 struct PlainRun2c {
@@ -159,10 +248,24 @@ struct PlainRun2c {
     lines: [VecDeque<Waiting>; 2],
 }
 
+impl PlainRun2c {
+    /// Exchanges a packet that leaves for the oldest or youngest of its flow. That is another one only if the threshold was
+    /// raised while the flow waited.
+    fn fill(&mut self, place: Waiting, with_oldest: bool) -> Waiting {
+        let of_flow = self.lines.iter_mut().flatten().filter(|other| other.flow == place.flow);
+        let wanted = if with_oldest {
+            of_flow.min_by_key(|other| other.handle).filter(|other| other.handle < place.handle)
+        } else {
+            of_flow.max_by_key(|other| other.handle).filter(|other| other.handle > place.handle)
+        };
+        wanted.map_or(place, |other| core::mem::replace(other, place))
+    }
+}
+
 impl Plain for PlainRun2c {
     fn enqueue(&mut self, packet: Waiting, limits: &Limits) -> Vec<u64> {
+        let waits = self.waits(packet.flow);
         let flow = &mut self.flows[packet.flow as usize];
-        let waits = self.lines.iter().flatten().any(|other| other.flow == packet.flow);
         let is_new = !waits && packet.arrival > flow.last_arrival + self.timeout;
         let came = if is_new { 0 } else { flow.bytes };
         let line = usize::from(came >= self.threshold);
@@ -172,13 +275,15 @@ impl Plain for PlainRun2c {
             if !is_full(&waiting, packet, limits) {
                 break;
             }
-            let youngest_low = if line == 0 { self.lines[1].pop_back() } else { None };
+            let evicts = line == 0 && self.lines[1].back().is_some_and(|youngest| youngest.flow != packet.flow);
+            let youngest_low = if evicts { self.lines[1].pop_back() } else { None };
             let Some(gone) = youngest_low else {
                 lost.push(packet.handle);
                 return lost;
             };
-            lost.push(gone.handle);
+            lost.push(self.fill(gone, false).handle);
         }
+        let flow = &mut self.flows[packet.flow as usize];
         flow.bytes = came + u64::from(packet.bytes);
         flow.last_arrival = packet.arrival;
         self.lines[line].push_back(packet);
@@ -187,7 +292,33 @@ impl Plain for PlainRun2c {
 
     fn dequeue(&mut self) -> Option<u64> {
         let [high, low] = &mut self.lines;
-        high.pop_front().or_else(|| low.pop_front()).map(|packet| packet.handle)
+        let place = high.pop_front().or_else(|| low.pop_front())?;
+        Some(self.fill(place, true).handle)
+    }
+
+    fn discard(&mut self, flow: u32) -> Vec<u64> {
+        let all = self.lines.iter().flatten();
+        let mut lost: Vec<u64> = all.filter(|packet| packet.flow == flow).map(|packet| packet.handle).collect();
+        lost.sort_unstable();
+        for line in &mut self.lines {
+            line.retain(|packet| packet.flow != flow);
+        }
+        lost
+    }
+
+    fn forget(&mut self, flow: u32) {
+        self.flows[flow as usize] = Flow::default();
+    }
+
+    fn waits(&self, flow: u32) -> bool {
+        self.lines.iter().flatten().any(|packet| packet.flow == flow)
+    }
+
+    fn weigh(&mut self, _flow: u32, _weight: f64) {}
+
+    fn retune(&mut self, threshold: u64, timeout: u64) -> String {
+        (self.threshold, self.timeout) = (threshold, timeout);
+        format!("run2c:threshold={threshold},timeout={timeout}ns")
     }
 }
 
@@ -196,8 +327,8 @@ proptest! {
 
     #[test]
     fn las_serves_who_has_had_least_and_drops_who_has_had_most(
-        weights in prop::collection::vec(prop::sample::select(WEIGHTS), 0..=FLOWS as usize),
-        timeout in prop_oneof![Just(0u64), 50u64..2000],
+        weights in prop::array::uniform6(prop::sample::select(WEIGHTS)),
+        timeout in timeouts(),
         packets in prop::option::of(1u32..20),
         bytes in prop::option::of(1000u64..9000),
         on_full in prop::sample::select(DROPS),
@@ -206,14 +337,14 @@ proptest! {
         let limits = Limits { packets, bytes, on_full, ..Limits::UNLIMITED };
         let mut las = build(&format!("las:timeout={timeout}ns"), 1, limits, &weights);
         let flows = [Flow::default(); FLOWS as usize];
-        let mut plain = PlainLas { weights: &weights, timeout, flows, waiting: Vec::new(), changes: 0 };
+        let mut plain = PlainLas { weights, timeout, flows, waiting: Vec::new(), changes: 0 };
         compare(&mut *las, &mut plain, &limits, &steps)?;
     }
 
     #[test]
     fn run2c_is_two_lines(
-        threshold in 1u64..5000,
-        timeout in prop_oneof![Just(0u64), 50u64..2000],
+        threshold in thresholds(),
+        timeout in timeouts(),
         packets in prop::option::of(1u32..20),
         bytes in prop::option::of(1000u64..9000),
         on_full in prop::sample::select(DROPS),
