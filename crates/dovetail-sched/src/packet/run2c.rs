@@ -15,8 +15,8 @@
 //! fill the link the low queue is not served.
 //!
 //! **A full buffer.** The paper prints no rule for two queues that share a buffer. Here a packet for the low queue is
-//! refused; one for the high queue evicts the youngest of the low queue, and is refused if there is none of another flow. The rule is
-//! part of the policy, whatever drop policy the limits specify.
+//! refused; one for the high queue evicts the youngest of the low queue, and is refused if there is none or it is of the
+//! same flow. The rule is part of the policy, whatever drop policy the limits specify.
 //!
 //! O(1) per packet.
 //!
@@ -86,8 +86,8 @@ impl Settings {
 pub struct Run2c {
     threshold_bytes: u64,
     ages: Ages,
-    // The flow of each queued packet, in order. Packets of a flow take its places oldest first, and an eviction takes its youngest
-    // with the last place of the low queue.
+    // The flow of each queued packet, in order. A flow's oldest packet takes its first place; an eviction takes its youngest
+    // packet with the last place of the low queue.
     high: VecDeque<FlowId>,
     low: VecDeque<FlowId>,
 }
