@@ -33,6 +33,35 @@ function time(seconds) {
   return seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
 }
 const several = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+// A region that is read out when it changes is written only when it does.
+function put(id, text) {
+  if (by(id).textContent !== text) by(id).textContent = text;
+  by(id).hidden = !text;
+}
+
+// Rows that are drawn each second: equal cells stay, and so does the focus, wherever its row has moved.
+function renew(place, made) {
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  made.forEach((row, i) => {
+    const old = place.children[i];
+    if (!old) place.append(row);
+    else if (old.children.length !== row.children.length) old.replaceWith(row);
+    else {
+      old.className = row.className;
+      [...row.children].forEach((cell, j) => { if (!old.children[j].isEqualNode(cell)) old.children[j].replaceWith(cell); });
+    }
+  });
+  while (place.children.length > made.length) place.lastElementChild.remove();
+  if (held && !held.isConnected) [...place.querySelectorAll(held.tagName)].find((one) => one.textContent === held.textContent)?.focus({ preventScroll: true });
+}
+
+// The page stands still while someone reads it, if they want.
+let paused = false;
+by('pause').addEventListener('click', () => {
+  paused = !paused;
+  by('pause').setAttribute('aria-pressed', paused);
+  look();
+});
 const colour = (at) => `var(--c${at % 8})`;
 const sum = (list) => list.reduce((all, one) => all + one, 0);
 
@@ -54,7 +83,10 @@ function axes(chart, most, unit, write) {
     chart.append(drawn('text', { x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, write(most * step / 4) + (step === 4 ? ` ${unit}` : '')));
   }
   const each = minutes === 2 ? .5 : minutes / 5;
+  const space = each / minutes * (right - LEFT);
   for (let ago = 0; ago <= minutes; ago += each) {
+    // On a phone there is no room beside the first label, which has the unit.
+    if (space < 56 && ago === minutes - each) continue;
     const x = right - ago / minutes * (right - LEFT), is = { now: ago === 0, first: ago === minutes };
     const anchor = is.now ? 'end' : is.first ? 'start' : 'middle';
     chart.append(drawn('text', { x, y: BOTTOM + 18, 'text-anchor': anchor }, is.now ? 'now' : `−${ago}${is.first ? ' min' : ''}`));
