@@ -42,19 +42,24 @@ impl Table {
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 
-    /// The table as HTML.
-    pub fn to_html(&self) -> String {
-        let row = |tag: &str, row: &[String]| {
-            let cell = |(column, text): (usize, &String)| {
-                let class = if column < self.words { "" } else { " class=\"figure\"" };
-                format!("<{tag}{class}>{}</{tag}>", escape(text))
-            };
-            format!("<tr>{}</tr>", row.iter().enumerate().map(cell).collect::<String>())
+    /// The table as HTML. `name` says what it is of where it is reached by keyboard, to be scrolled.
+    pub fn to_html(&self, name: &str) -> String {
+        let class = |column: usize| if column < self.words { "" } else { " class=\"figure\"" };
+        let head = |(column, text): (usize, &String)| match &**text {
+            "" => "<td></td>".to_owned(),
+            text => format!("<th scope=\"col\"{}>{}</th>", class(column), escape(text)),
         };
-        let rows: String = self.rows.iter().map(|cells| row("td", cells)).collect();
+        let cell = |(column, text): (usize, &String)| match column {
+            0 => format!("<th scope=\"row\"{}>{}</th>", class(0), escape(text)),
+            _ => format!("<td{}>{}</td>", class(column), escape(text)),
+        };
+        let row = |row: &Vec<String>| format!("<tr>{}</tr>", row.iter().enumerate().map(cell).collect::<String>());
         format!(
-            "<div class=\"scroll\"><table><thead>{}</thead><tbody>{rows}</tbody></table></div>",
-            row("th", &self.header)
+            "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{}\"><table><thead><tr>{}</tr></thead>\
+             <tbody>{}</tbody></table></div>",
+            escape(name),
+            self.header.iter().enumerate().map(head).collect::<String>(),
+            self.rows.iter().map(row).collect::<String>()
         )
     }
 }
@@ -138,5 +143,16 @@ mod tests {
         let lines: Vec<_> = table.to_terminal().lines().map(str::to_owned).collect();
         assert_eq!(lines[1].chars().count(), lines[2].chars().count());
         assert!(lines[1].ends_with(" 1"));
+    }
+
+    #[test]
+    fn header_cells_say_of_what_they_are_and_a_table_is_scrolled_by_keyboard() {
+        let mut table = Table::new(&["policy", "", "sent"], 1);
+        table.push(["<fifo>", "a", "1"].map(str::to_owned));
+        let html = table.to_html("a & b");
+        assert!(html.contains("tabindex=\"0\" aria-label=\"a &amp; b\"><table>"), "{html}");
+        let head = "<th scope=\"col\">policy</th><td></td><th scope=\"col\" class=\"figure\">sent</th>";
+        assert!(html.contains(head), "{html}");
+        assert!(html.contains("<th scope=\"row\">&lt;fifo&gt;</th><td class=\"figure\">a</td>"), "{html}");
     }
 }

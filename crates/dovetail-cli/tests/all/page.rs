@@ -144,8 +144,23 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
           }
           const told = (area) => area.querySelector('.tip:not([hidden])')?.querySelectorAll('li').length
             === area.querySelectorAll('[data-of]').length;
+          const key = frame.contentWindow.KeyboardEvent, texts_of = (area) => {
+            const line = area.querySelector('[role=slider]'), said = [];
+            line.focus();
+            for (const name of ['Home', 'ArrowRight', 'End', 'ArrowLeft', 'ArrowLeft']) {
+              line.dispatchEvent(new key('keydown', { key: name }));
+              said.push(line.ariaValueText);
+            }
+            return page.activeElement === line && new Set(said.slice(0, 3)).size > 1 && told(area);
+          };
           seen.asking = asking.length;
           seen.told = asking.filter(told).length;
+          seen.keyed = asking.filter(texts_of).length;
+          const scrolls = [...page.querySelectorAll('.scroll')];
+          seen.scrolls = scrolls.length;
+          seen.reached = scrolls.filter((scroll) => scroll.tabIndex === 0 && scroll.ariaLabel).length;
+          const empty = [...page.querySelectorAll('th')].filter((head) => !head.scope || !head.textContent);
+          seen.unnamed = empty.length;
           seen.width = page.scrollingElement.scrollWidth;
           seen.loaded = frame.contentWindow.performance.getEntriesByType('resource').length;
         };";
@@ -161,6 +176,9 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
     assert_eq!(number("drawn"), number("charts"), "every chart is drawn");
     assert_eq!(number("named"), number("charts"), "every chart says what it is");
     assert_eq!(number("told"), number("asking"), "a pointer is told of every series");
+    assert_eq!(number("keyed"), number("asking"), "arrow keys read the values of every chart that a pointer reads");
+    assert_eq!(number("reached"), number("scrolls"), "every table is scrolled by keyboard");
+    assert_eq!(number("unnamed"), 0, "every header cell has a text and says of what it is");
     assert_eq!(number("outside"), 0, "no label is beyond the screen");
     assert!(number("lines") >= least_lines, "only {} lines", number("lines"));
     assert!(number("width") <= 390, "the page is {} wide on a phone of 390", number("width"));

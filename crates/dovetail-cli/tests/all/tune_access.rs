@@ -130,7 +130,7 @@ fn text_and_page_show_the_best_of_each_order_and_the_page_all() {
     }
     // The folded table has 12 settings and 3 beside them, the other the best of six; where figures come from are all of them and
     // eight rows more.
-    assert_eq!(page.matches("<tr><td>").count(), 15 + 9 + 15 + 8);
+    assert_eq!(page.matches("<tr><th scope=\"row\">").count(), 15 + 9 + 15 + 8);
 }
 
 #[test]

@@ -76,10 +76,13 @@ impl Block {
 impl Page {
     /// The page as one file that loads nothing.
     pub fn to_html(&self) -> String {
-        let mut body = String::new();
+        let (mut body, mut under) = (String::new(), &self.title);
         for block in &self.blocks {
             body += &match block {
-                Block::Heading(text) => format!("<h2>{}</h2>\n", escape(text)),
+                Block::Heading(text) => {
+                    under = text;
+                    format!("<h2>{}</h2>\n", escape(text))
+                }
                 Block::Text(text) => format!("<p>{}</p>\n", escape(text)),
                 Block::Terms(terms) => {
                     let term = |(term, meaning): &(&str, &str)| {
@@ -87,9 +90,9 @@ impl Page {
                     };
                     format!("<dl>{}</dl>\n", terms.iter().map(term).collect::<String>())
                 }
-                Block::Table(table) => table.to_html(),
+                Block::Table(table) => table.to_html(under),
                 Block::More { title, table } => {
-                    format!("<details><summary>{}</summary>{}</details>\n", escape(title), table.to_html())
+                    format!("<details><summary>{}</summary>{}</details>\n", escape(title), table.to_html(title))
                 }
                 Block::Chart { title, note, drawn } => {
                     let says = format!("{title}. {note}");

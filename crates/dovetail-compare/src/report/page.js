@@ -1,4 +1,4 @@
-// Says what is under the pointer: of each series the point next to it along the horizontal axis.
+// Says what is under the pointer, or where the arrow keys are: of each series the point next to it along the horizontal axis.
 for (const area of document.querySelectorAll(".area[data-x]")) {
   const side = 4000;
   const ruler = (text) => { const [scale, low, high] = text.split(" "); return { log: scale === "log", low: +low, high: +high }; };
@@ -10,11 +10,11 @@ for (const area of document.querySelectorAll(".area[data-x]")) {
     points: [...path.getAttribute("d").matchAll(/(-?\d+) (-?\d+)/g)].map((point) => [+point[1], +point[2]]),
   })).filter((one) => one.points.length);
   const tip = document.createElement("div"), line = document.createElement("i");
-  tip.className = "tip"; line.className = "here"; tip.hidden = line.hidden = true; area.append(line, tip);
-  area.addEventListener("pointermove", (event) => {
-    const box = area.querySelector("svg").getBoundingClientRect();
-    const at = (event.clientX - box.left) / box.width * side;
-    if (at < 0 || at > side) { tip.hidden = line.hidden = true; return; }
+  tip.className = "tip"; tip.hidden = true; tip.ariaHidden = "true"; line.className = "here away"; area.append(line, tip);
+  const places = [...new Set(series.flatMap((one) => one.points.map((point) => point[0])))].sort((one, other) => one - other);
+  let shown = 0;
+  const away = () => { tip.hidden = true; line.classList.add("away"); };
+  const show = (at) => {
     let place = null, below = side;
     const rows = series.map((one) => {
       const near = one.points.reduce((best, point) => Math.abs(point[0] - at) < Math.abs(best[0] - at) ? point : best);
@@ -28,10 +28,34 @@ for (const area of document.querySelectorAll(".area[data-x]")) {
     const where = value(x, place / side), head = document.createElement("b"), list = document.createElement("ul");
     head.textContent = names ? names[Math.round(where)] ?? "" : figure(where);
     list.className = "legend"; list.append(...rows); tip.replaceChildren(head, list);
-    tip.hidden = line.hidden = false;
+    tip.hidden = false;
+    line.classList.remove("away");
     line.style.left = `${place / side * 100}%`;
     tip.style.left = place < side / 2 ? `calc(${place / side * 100}% + 0.6rem)` : "auto";
     tip.style.right = place < side / 2 ? "auto" : `calc(${100 - place / side * 100}% + 0.6rem)`;
+    shown = place;
+    line.ariaValueNow = places.indexOf(place);
+    line.ariaValueText = [head, ...rows].map((part) => part.textContent).join("; ");
+  };
+  area.addEventListener("pointermove", (event) => {
+    const box = area.querySelector("svg").getBoundingClientRect();
+    const at = (event.clientX - box.left) / box.width * side;
+    if (at < 0 || at > side) away(); else show(at);
   });
-  area.addEventListener("pointerleave", () => { tip.hidden = line.hidden = true; });
+  area.addEventListener("pointerleave", away);
+  // The same by keyboard: the line is a slider from point to point.
+  if (places.length === 0) continue;
+  line.tabIndex = 0; line.role = "slider"; line.ariaLabel = "Values at"; line.ariaValueMin = 0; line.ariaValueMax = places.length - 1;
+  line.ariaValueNow = 0; line.ariaValueText = "";
+  line.addEventListener("focus", () => show(shown));
+  line.addEventListener("blur", away);
+  line.addEventListener("keydown", (event) => {
+    const last = places.length - 1, now = Math.max(0, places.indexOf(shown)), far = Math.max(1, Math.round(last / 10));
+    const to = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1, PageDown: now - far, PageUp: now + far,
+      Home: 0, End: last }[event.key];
+    if (event.key === "Escape") away();
+    if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    show(places[Math.min(last, Math.max(0, to))]);
+  });
 }

@@ -126,8 +126,9 @@ impl Error {
             language: visit.language,
             title: text.heading,
             style: "",
-            refreshes_after_s: None,
-            body_html: &format!("<p>{sentence}</p>\n<p><small>{origin}</small></p>"),
+            head_html: "",
+            main_html: &format!("<p>{sentence}</p>\n<p><small>{origin}</small></p>\n"),
+            end_html: "",
         };
         let mut page = frame.page()?;
         *page.status_mut() = self.status();

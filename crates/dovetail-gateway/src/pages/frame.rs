@@ -1,7 +1,5 @@
 //! The HTML around a page, and values in its texts.
 
-use std::fmt::Write as _;
-
 use dovetail_admin::page;
 
 use super::answer::Page;
@@ -17,27 +15,25 @@ pub(super) struct Frame<'p> {
     pub(super) language: Language,
     pub(super) title: &'p str,
     pub(super) style: &'p str,
-    /// The time until browsers load it again, in seconds.
-    pub(super) refreshes_after_s: Option<u64>,
-    pub(super) body_html: &'p str,
+    pub(super) head_html: &'p str,
+    pub(super) main_html: &'p str,
+    /// What follows the main part: a footer, scripts.
+    pub(super) end_html: &'p str,
 }
 
 impl Frame<'_> {
-    /// The page. Styles have their nonce, without which browsers do not apply them.
+    /// The page. Where it says `NONCE`, styles and scripts have their nonce, without which browsers do not apply them.
     pub(super) fn page(&self) -> Page {
-        let mut refresh = String::new();
-        if let Some(seconds) = self.refreshes_after_s {
-            let _ = write!(refresh, "<meta http-equiv=\"refresh\" content=\"{seconds}\">");
-        }
-        let (title, style) = (escaped(self.title), self.style);
+        let Self { style, head_html, main_html, end_html, .. } = *self;
+        let title = escaped(self.title);
         let mut page = page::answer(
             "gateway",
             &format!(
                 "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-                 content=\"width=device-width, initial-scale=1\">{refresh}<title>{title}</title>\
-                 <style nonce=\"NONCE\">{STYLE}{style}</style></head>\n<body>\n<h1>{title}</h1>\n{}\n</body></html>\n",
-                self.language.tag(),
-                self.body_html
+                 content=\"width=device-width, initial-scale=1\">{head_html}<title>{title}</title>\
+                 <style nonce=\"NONCE\">{STYLE}{style}</style></head>\n<body>\n<main>\n<h1>{title}</h1>\n{main_html}</main>\n\
+                 {end_html}</body></html>\n",
+                self.language.tag()
             ),
         )?;
         self.language.declare(page.headers_mut());

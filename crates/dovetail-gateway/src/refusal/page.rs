@@ -25,7 +25,7 @@ impl Refusal {
         format!(
             "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
              content=\"width=device-width, initial-scale=1\"><title>{heading}</title><style>{STYLE}</style></head>\n\
-             <body><h1>{heading}</h1>\n<p>{text}</p>\n<p><small>{origin}{detail}</small></p></body></html>\n",
+             <body><main><h1>{heading}</h1>\n<p>{text}</p>\n<p><small>{origin}{detail}</small></p></main></body></html>\n",
             language.tag(),
         )
     }

@@ -131,7 +131,9 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
     let Some(mut browser) = Browser::open() else { return };
     let gateway = busy();
     let mut lightness = Vec::new();
-    for (name, width, dark) in [("light", 1180, false), ("dark", 1180, true), ("phone", 390, false)] {
+    for (name, width, dark) in
+        [("light", 1180, false), ("dark", 1180, true), ("phone", 390, false), ("narrow", 320, false)]
+    {
         browser.look(width, 1000, dark);
         browser.go(&format!("http://{}/", gateway.admin));
         browser.wait_for("document.querySelectorAll('#classes tr').length === 3");
@@ -158,6 +160,12 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
                  }})()"
             );
             assert_eq!(browser.text(&outside), "", "{name}: labels are cut off");
+            let meeting = "(() => {
+                const all = [...document.querySelectorAll('#delay-chart text')].map((text) => text.getBBox());
+                const times = all.filter((box) => box.y > 150).sort((one, other) => one.x - other.x);
+                return times.filter((box, i) => i && times[i - 1].x + times[i - 1].width > box.x).length;
+              })()";
+            assert_eq!(browser.text(meeting), "0", "{name}: labels meet");
         }
         let colour = browser.text("getComputedStyle(document.body).backgroundColor");
         let parts = colour.trim_start_matches("rgb(").trim_end_matches(')').split(", ");
@@ -199,4 +207,81 @@ fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
         }
     }
     drop(waits);
+}
+
+/// What has the keyboard's focus, on a page whose rows are drawn each second.
+const FOCUSED: &str = "document.activeElement.textContent";
+
+#[test]
+fn the_focus_of_the_keyboard_stays_where_rows_are_drawn_each_second() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    browser.go(&format!("http://{}/", gateway.admin));
+    browser.wait_for("document.querySelectorAll('#requests tr').length > 8");
+    let of =
+        |name: &str| format!("[...document.querySelectorAll('#users button')].find((b) => b.textContent === '{name}')");
+    browser.run(&format!("{}.focus()", of("127.0.2.7")));
+    browser.run("window.before = samples.length");
+    browser.wait_for("samples.length >= before + 3");
+    assert_eq!(browser.text(FOCUSED), "127.0.2.7");
+    // Its row moves, as it does where another user has received more.
+    browser.run("renew(by('users'), [...by('users').children].reverse().map((row) => row.cloneNode(true)))");
+    assert_eq!(browser.text(FOCUSED), "127.0.2.7");
+
+    // A weight that was set leaves the focus on its field.
+    browser.run(&use_token(TOKEN));
+    browser.wait_for("document.activeElement === by('forget')");
+    browser.run(
+        "(() => { const input = document.querySelector('#classes tr:nth-child(2) input'); input.focus(); input.value = '4';
+         input.dispatchEvent(new Event('input')); input.dispatchEvent(new Event('change')); })()",
+    );
+    browser.wait_for("document.querySelector('#said').textContent.includes('has weight 4 until')");
+    assert_eq!(browser.text("document.activeElement.ariaLabel"), "Weight of class guests");
+}
+
+#[test]
+fn the_page_stands_still_while_it_is_paused() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    browser.go(&format!("http://{}/", gateway.admin));
+    browser.wait_for("samples.length > 1");
+    browser.run("by('pause').click()");
+    // What was under way when it was paused is drawn still.
+    browser.wait_for("by('pause').getAttribute('aria-pressed') === 'true' && !looking && !again");
+    browser.run(
+        "window.drawn_before = by('about').textContent; window.asked = performance.getEntriesByType('resource').length",
+    );
+    gateway.status_when("three seconds later", |status| status["uptime_s"].as_f64().unwrap() > 6.0);
+    assert_eq!(browser.text("performance.getEntriesByType('resource').length - asked"), "0");
+    browser.run("by('pause').click()");
+    browser.wait_for("by('about').textContent !== drawn_before");
+}
+
+/// What screen readers and the keyboard need of a page: landmarks, header cells and names.
+#[test]
+fn the_pages_have_landmarks_and_their_tables_names_and_header_cells() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    let (admin, proxy) = (gateway.admin, gateway.proxy);
+    for url in [
+        format!("http://{admin}/"),
+        format!("http://{proxy}/"),
+        format!("http://{proxy}/me"),
+        format!("http://{proxy}/no"),
+    ] {
+        browser.go(&url);
+        let outside = "[...document.body.children].filter((one) => !['MAIN', 'HEADER', 'FOOTER', 'SCRIPT', 'NOSCRIPT'].includes(one.tagName)).length";
+        assert_eq!(browser.text(outside), "0", "{url}: everything is within a landmark");
+        assert_eq!(browser.text("document.querySelectorAll('main').length"), "1", "{url}");
+        assert_eq!(browser.text("document.querySelectorAll('h1').length"), "1", "{url}");
+        let bare = "[...document.querySelectorAll('th')].filter((head) => head.scope !== 'col').length";
+        assert_eq!(browser.text(bare), "0", "{url}: header cells say of what they are");
+        let named = "[...document.querySelectorAll('table, .wide')].filter((one) => !one.ariaLabelledByElements?.length).length";
+        assert_eq!(browser.text(named), "0", "{url}: tables have names");
+        let reached = "[...document.querySelectorAll('.wide')].filter((one) => one.tabIndex !== 0).length";
+        assert_eq!(browser.text(reached), "0", "{url}: what scrolls is reached by keyboard");
+        assert_eq!(browser.text("document.querySelectorAll('meta[http-equiv=refresh]').length"), "0", "{url}");
+    }
+    browser.go(&format!("http://{proxy}/me"));
+    assert_eq!(browser.text("!document.getElementById('renew').hidden"), "true");
 }

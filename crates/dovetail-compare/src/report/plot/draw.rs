@@ -96,9 +96,9 @@ impl<'a> Frame<'a> {
         };
         let drawing = format!(
             "<div class=\"area\" style=\"{height}--left:{}ch\"{asks}><svg role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {SIDE} \
-             {SIDE}\" preserveAspectRatio=\"none\">{svg}</svg>{texts}</div>",
+             {SIDE}\" preserveAspectRatio=\"none\">{svg}</svg><div class=\"texts\" aria-hidden=\"true\">{texts}</div></div>",
             longest(&up),
-            escape(says),
+            escape(&(says.to_owned() + &self.plot.words())),
         );
         format!("{}{}", legend(series.iter().map(|series| series.name.as_str())), titled(&y.title, &x.title, &drawing))
     }

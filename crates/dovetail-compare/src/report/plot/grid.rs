@@ -43,11 +43,11 @@ impl Grid {
         labels(&mut texts, "across turned", "left", &named, middle);
         let drawing = format!(
             "<div class=\"area grid\" style=\"height:{:.1}rem;--left:{}ch;--below:{}ch\"><svg role=\"img\" aria-label=\"{}\" \
-             viewBox=\"0 0 {side} {side}\" preserveAspectRatio=\"none\">{cells}</svg>{texts}</div>",
+             viewBox=\"0 0 {side} {side}\" preserveAspectRatio=\"none\">{cells}</svg><div class=\"texts\" aria-hidden=\"true\">{texts}</div></div>",
             2.0 + 1.3 * side as f64,
             longest(&named),
             longest(&named),
-            escape(says),
+            escape(&(says.to_owned() + &self.words())),
         );
         let scale = format!("<div class=\"scale\">0<i></i>{} {}</div>", figure(most), self.unit);
         let [row, column] = self.titles;

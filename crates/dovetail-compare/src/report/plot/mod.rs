@@ -12,6 +12,7 @@ mod axis;
 mod draw;
 mod grid;
 mod series;
+mod words;
 
 pub use axis::Axis;
 pub use grid::Grid;
@@ -27,7 +28,7 @@ mod tests {
         plot.add(Series::line("</svg><b>", vec![0.0, 1.0, f64::NAN, 10.0], vec![1.0, 2.0, 3.0, 4.0]));
         let html = plot.to_html("says \"so\"");
         assert!(!html.contains("</svg><b>") && html.contains("&lt;/svg&gt;&lt;b&gt;") && html.contains("x &lt; 1"));
-        assert!(html.contains("aria-label=\"says &quot;so&quot;\"") && !html.contains("NaN"));
+        assert!(html.contains("aria-label=\"says &quot;so&quot; ") && !html.contains("NaN"));
         assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
         // Two points remain: one at each end of the axis, with the margins.
         assert_eq!(html.matches("class=\"line").count(), 1);

@@ -16,14 +16,15 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     let strong = |value: &str| format!("<strong>{}</strong>", escaped(value));
     let (user, class) = (strong(&visit.who.to_string()), strong(visit.class_name()));
     let knows = filled_with_html(texts.knows, &[("user", &user), ("class", &class)]);
-    let body =
-        format!("<p>{}</p>\n<p>{knows}</p>\n<p><a href=\"/me\">{}</a></p>", escaped(texts.what), escaped(texts.me));
+    let main =
+        format!("<p>{}</p>\n<p>{knows}</p>\n<p><a href=\"/me\">{}</a></p>\n", escaped(texts.what), escaped(texts.me));
     Frame {
         language: visit.language,
         title: &fill(texts.title, &[("gateway", &visit.config.proxy.name)]),
         style: "",
-        refreshes_after_s: None,
-        body_html: &body,
+        head_html: "",
+        main_html: &main,
+        end_html: "",
     }
     .page()
 }

@@ -31,14 +31,14 @@ const LATELY: Nanos = Nanos::from_secs(1);
 /// Shorter times are not mentioned.
 const WORTH: Nanos = Nanos::from_millis(100);
 
-/// As its text says.
-const REFRESHES_AFTER_S: u64 = 10;
-
 const STYLE: &str = "\
 h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}\
 meter{display:block;width:100%;height:1.2rem;margin:.3rem 0}ul{list-style:none;padding:0;margin:0}\
 li{padding:.5rem 0;border-top:1px solid color-mix(in srgb,currentColor 25%,transparent)}\
-small{display:block}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
+small{display:block}footer{font-size:.9rem;margin-top:1.6rem}strong.bad{color:light-dark(#a40000,#ff9a9a)}";
+
+/// Without it the page loads itself again.
+const SCRIPT: &str = include_str!("script.js");
 
 /// The page.
 pub(super) fn page(visit: &Visit<'_>) -> Page {
@@ -50,13 +50,17 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     share(&mut body, texts, visit);
     quotas(&mut body, texts, visit);
     waiting(&mut body, texts, visit);
-    let _ = write!(body, "<p><small>{}</small></p>", escaped(texts.refreshes));
     Frame {
         language: visit.language,
         title: texts.title,
         style: STYLE,
-        refreshes_after_s: Some(REFRESHES_AFTER_S),
-        body_html: &body,
+        head_html: "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>",
+        main_html: &body,
+        end_html: &format!(
+            "<footer><label><input type=\"checkbox\" id=\"renew\" checked hidden> {}</label></footer>\n\
+             <script nonce=\"NONCE\">{SCRIPT}</script>",
+            escaped(texts.refreshes)
+        ),
     }
     .page()
 }
@@ -127,10 +131,12 @@ fn quotas(body: &mut String, texts: &Texts, visit: &Visit<'_>) {
         let of = if is_of_class { format!(" ({})", escaped(texts.of_class)) } else { String::new() };
         let _ = write!(
             body,
-            "<p><strong>{}</strong>{of}{colon} {line}</p>\n<meter min=\"0\" max=\"{bytes}\" high=\"{}\" optimum=\"0\" value=\"{}\">{line}</meter>\n",
+            "<p><strong>{}</strong>{of}{colon} {line}</p>\n<meter min=\"0\" max=\"{bytes}\" high=\"{}\" optimum=\"0\" value=\"{}\" \
+             aria-label=\"{}\">{line}</meter>\n",
             escaped(&quota),
             bytes / 10 * 8,
-            used.min(bytes)
+            used.min(bytes),
+            escaped(&quota)
         );
         let state = match (is_beyond, refuses) {
             (true, true) => filled(texts.refused, &[("date", &date(until))]),
