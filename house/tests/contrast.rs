@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use dovetail_house::repository::{read, root};
 
-/// A style sheet, the backgrounds in it, its texts, and what else has to be seen.
-const SHEETS: [(&str, &[&str], &[&str], &[&str]); 2] = [
+/// A style sheet with the names of its colours.
+type Sheet = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
+/// The backgrounds of each, its texts, and what else has to be seen.
+const SHEETS: [Sheet; 2] = [
     ("crates/dovetail-admin/src/page/style.css", &["page", "card"], &["text", "soft", "mark"], &["edge"]),
     ("crates/dovetail-compare/src/report/page.css", &["paper", "band"], &["ink", "faint", "accent"], &[]),
 ];
