@@ -20,10 +20,7 @@ fn tables_have_names_and_header_cells_and_what_scrolls_is_reached_by_keyboard() 
             "{page}: {tables:?}"
         );
         let is_reached = |scroll: &&str| scroll.contains("tabindex=\"0\"") && scroll.contains("aria-labelledby=");
-        assert!(
-            scrolls.len() == tables.len() && scrolls.iter().all(|scroll| is_reached(&scroll)),
-            "{page}: {scrolls:?}"
-        );
+        assert!(scrolls.len() == tables.len() && scrolls.iter().all(is_reached), "{page}: {scrolls:?}");
     }
 }
 
