@@ -285,3 +285,16 @@ fn the_pages_have_landmarks_and_their_tables_names_and_header_cells() {
     browser.go(&format!("http://{proxy}/me"));
     assert_eq!(browser.text("!document.getElementById('renew').hidden"), "true");
 }
+
+#[test]
+fn the_users_page_is_renewed_in_place() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = Running::start("rate = \"4Mbps\"\nprobe = \"off\"", "");
+    browser.go(&format!("http://{}/me", gateway.proxy));
+    assert_eq!(browser.text("document.body.innerText.includes('You have no requests in progress.')"), "true");
+    browser.run("window.same = true; document.querySelector('#renew').focus()");
+    let live = gateway.ask("127.0.0.1", 0);
+    browser.wait_for("document.body.innerText.includes('has not answered yet')");
+    assert_eq!(browser.text("window.same && document.activeElement.id"), "renew", "the page was loaded again");
+    drop(live);
+}
