@@ -122,15 +122,8 @@ impl Error {
         let first = escaped(&format!("http://{}/", pages.host));
         let sentence = filled_with_html(text.sentence, &[("first", &format!("<a href=\"{first}\">{first}</a>"))]);
         let origin = filled(texts.origin, &[("status", self.status().as_str()), ("gateway", &proxy.name)]);
-        let frame = Frame {
-            language: visit.language,
-            title: text.heading,
-            style: "",
-            head_html: "",
-            main_html: &format!("<p>{sentence}</p>\n<p><small>{origin}</small></p>\n"),
-            end_html: "",
-        };
-        let mut page = frame.page()?;
+        let main = format!("<p>{sentence}</p>\n<p><small>{origin}</small></p>\n");
+        let mut page = Frame::new(visit.language, text.heading, &main).page()?;
         *page.status_mut() = self.status();
         if self == Self::OnlyRead {
             page.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));

@@ -21,7 +21,12 @@ pub(super) struct Frame<'p> {
     pub(super) end_html: &'p str,
 }
 
-impl Frame<'_> {
+impl<'p> Frame<'p> {
+    /// A page that consists of its main part.
+    pub(super) const fn new(language: Language, title: &'p str, main_html: &'p str) -> Self {
+        Self { language, title, style: "", head_html: "", main_html, end_html: "" }
+    }
+
     /// The page. Where it says `NONCE`, styles and scripts have their nonce, without which browsers do not apply them.
     pub(super) fn page(&self) -> Page {
         let Self { style, head_html, main_html, end_html, .. } = *self;

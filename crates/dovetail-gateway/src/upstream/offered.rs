@@ -24,8 +24,6 @@ pub(crate) const FAR: Duration = Duration::from_millis(100);
 /// The window that a connection offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
-    // The policy's first window.
-    first: Option<u64>,
     offer: Cell<Offer>,
     // Whether the kernel may resize the buffer.
     is_free: Cell<bool>,
@@ -37,8 +35,7 @@ impl Offered {
         let mut offer =
             window.map_or(Offer::UNLIMITED, |Window { first, begins, longest }| Offer::new(first, longest, begins));
         let wider = offer.establish(sys::handshake(stream.as_fd()).map(Nanos::from));
-        let offered =
-            Self { first: window.map(|window| window.first), offer: Cell::new(offer), is_free: Cell::new(is_free) };
+        let offered = Self { offer: Cell::new(offer), is_free: Cell::new(is_free) };
         if let Some(bytes) = wider {
             // The kernel opens it as the first of it arrives, so it helps the second flight.
             offered.set(stream, bytes);
@@ -72,7 +69,7 @@ impl Offered {
     /// allowance at a response's end is wasted; but for a distant server that would cost a round trip in which hardly anything
     /// arrives.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
-        let Some(first) = self.first else { return u64::MAX };
+        let Some(first) = self.offer.get().first() else { return u64::MAX };
         let window = self.bytes().min(self.most(stream));
         let quarter = window / 4;
         let is_near = || sys::least_round_trip(stream.as_fd()).is_some_and(|least| least < FAR);

@@ -53,6 +53,12 @@ impl Offer {
         Self { limits: Some((first, longest)), bytes: begins.min(longest), trip: None }
     }
 
+    /// The policy's first window in bytes; `None` if the window is left to the system.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.limits.map(|(first, _)| first)
+    }
+
     /// The window in bytes; `u64::MAX` if it is left to the system.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
@@ -94,7 +100,7 @@ impl Offer {
     /// Whether it has three first windows or more: a reused connection would let in too much of its next response.
     #[must_use]
     pub fn is_grown(&self) -> bool {
-        self.limits.is_some_and(|(first, _)| self.bytes >= first.saturating_mul(3))
+        self.first().is_some_and(|first| self.bytes >= first.saturating_mul(3))
     }
 }
 

@@ -65,9 +65,7 @@ impl Axis {
 
     /// Determines the ends for these values; `from_zero` if bars start on it.
     pub(super) fn over(&self, values: impl Iterator<Item = f64>, from_zero: bool) -> Ruler {
-        let (mut low, mut high) = values
-            .filter(|&value| self.has(value))
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (mut low, mut high) = ends(values.filter(|&value| self.has(value)));
         if low > high {
             (low, high) = (1.0, 10.0);
         }
@@ -169,6 +167,11 @@ fn superscript(power: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |letter: char| letter.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
     power.to_string().chars().map(digit).collect()
+}
+
+/// The smallest and the largest of these values; of none, the first is larger than the second.
+pub(super) fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{
     Grid, Plot,
-    axis::{Axis, Scale},
+    axis::{Axis, Scale, ends},
     series::Shape,
 };
 use crate::table::figure;
@@ -67,10 +67,6 @@ fn listed(names: &Axis, points: &[[f64; 2]]) -> String {
 fn range(low: f64, high: f64) -> String {
     let (low, high) = (figure(low), figure(high));
     if low == high { low } else { format!("{low} to {high}") }
-}
-
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 #[cfg(test)]

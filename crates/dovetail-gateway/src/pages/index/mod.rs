@@ -18,13 +18,6 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     let knows = filled_with_html(texts.knows, &[("user", &user), ("class", &class)]);
     let main =
         format!("<p>{}</p>\n<p>{knows}</p>\n<p><a href=\"/me\">{}</a></p>\n", escaped(texts.what), escaped(texts.me));
-    Frame {
-        language: visit.language,
-        title: &fill(texts.title, &[("gateway", &visit.config.proxy.name)]),
-        style: "",
-        head_html: "",
-        main_html: &main,
-        end_html: "",
-    }
-    .page()
+    let title = fill(texts.title, &[("gateway", &visit.config.proxy.name)]);
+    Frame::new(visit.language, &title, &main).page()
 }

@@ -51,16 +51,14 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     quotas(&mut body, texts, visit);
     waiting(&mut body, texts, visit);
     Frame {
-        language: visit.language,
-        title: texts.title,
         style: STYLE,
         head_html: "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>",
-        main_html: &body,
         end_html: &format!(
             "<footer><label><input type=\"checkbox\" id=\"renew\" checked hidden> {}</label></footer>\n\
              <script nonce=\"NONCE\">{SCRIPT}</script>",
             escaped(texts.refreshes)
         ),
+        ..Frame::new(visit.language, texts.title, &body)
     }
     .page()
 }
