@@ -216,15 +216,15 @@ fn uploads_do_not_make_the_downlink_seem_slower() {
     let down = |got: &Got| got.class(0, 20);
     assert!(down(&grants) >= 0.85 * down(&ordinary), "{} of {}", down(&grants), down(&ordinary));
     grants.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, grants.goodput_bps, 0.15));
-    // Paced, the downlink keeps its rate without uploads, just as with the kernel's TCP (`gateway_hazards.rs`).
-    let access = "tells_length = false\nuplink = \"512kbps\"";
+    // Paced, the downlink keeps its rate without uploads, just as with the kernel's TCP (`gateway_hazards.rs`). Simulated
+    // receivers acknowledge nearly each segment here, for which less than the uplink's rate is configured.
+    let access = "tells_length = false\nuplink = \"460kbps\"";
     let paced = Bed { access, ..unpaced }.run("grants", 1);
     println!("{} unpaced, {} paced, {} without uploads", down(&grants), down(&paced), down(&without));
     assert!(down(&paced) >= 0.95 * down(&without), "{} of {}", down(&paced), down(&without));
     assert!(down(&paced) >= 0.95 * down(&grants), "{} unpaced", down(&grants));
-    // While the uplink is busy, a far queue that is short raises the estimate and a long one does not lower it, until the queue
-    // is seldom short.
-    paced.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, paced.goodput_bps, 0.2));
+    // What arrives bounds the estimate, so that the far queue does not fill up.
+    paced.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, paced.goodput_bps, 0.05));
     assert!(paced.class(1, 20) > 0.0, "uploads go on");
 }
 

@@ -1,11 +1,17 @@
-//! Units received and let in during the last second.
+//! Units received and let in during the last second, and received over several.
 //!
-//! Counted in eighths of a second, of which the latest eight count: rates over 0.875 to 1 s.
+//! Counted in eighths of a second, of which the latest eight count: rates over 0.875 to 1 s. The longer average weights what
+//! was received `t` ago by `exp(-t/4 s)`.
 
+use super::exp::exp;
 use crate::Nanos;
 
 const BINS: usize = 8;
 const BIN: Nanos = Nanos(1_000_000_000 / BINS as u64);
+
+/// How much time the longer average covers: less is no proof of a rate (`pace`), and more would slow down the growth of an
+/// estimate which it bounds, about `g/LONG_S` per second.
+const LONG_S: f64 = 4.0;
 
 /// Sums over the last second, in units.
 #[derive(Debug, Default)]
@@ -14,6 +20,7 @@ pub(super) struct Meter {
     /// The number of the current bin.
     current: u64,
     now: Nanos,
+    long_per_s: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +32,7 @@ struct Bin {
 impl Meter {
     /// Sets the time to `now`.
     pub(super) fn advance(&mut self, now: Nanos) {
+        self.long_per_s *= exp(-(now - self.now).as_secs_f64() / LONG_S);
         self.now = now;
         let bin = now.0 / BIN.0;
         // After a second of silence there is nothing to keep.
@@ -37,6 +45,7 @@ impl Meter {
     /// This many units were received.
     pub(super) fn came(&mut self, units: u64) {
         self.bins[self.current as usize % BINS].came += units as f64;
+        self.long_per_s += units as f64 / LONG_S;
     }
 
     /// This many units could be let in.
@@ -56,6 +65,11 @@ impl Meter {
         self.units() / (self.now - begun).max(BIN).as_secs_f64()
     }
 
+    /// Units received per second, averaged over several seconds; less than that at first.
+    pub(super) const fn long_per_s(&self) -> f64 {
+        self.long_per_s
+    }
+
     fn units(&self) -> f64 {
         self.bins.iter().map(|bin| bin.came).sum()
     }
@@ -63,6 +77,8 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -81,5 +97,25 @@ mod tests {
         assert_eq!((meter.per_s(), meter.part()), (0.0, None));
         meter.advance(Nanos::MAX);
         assert_eq!(meter.per_s(), 0.0);
+    }
+
+    #[test]
+    fn the_longer_average_is_of_several_seconds() {
+        let mut meter = Meter::default();
+        let mut seen = Vec::new();
+        for tick in 1..=2_000 {
+            meter.advance(Nanos::from_millis(10 * tick));
+            // A second's units at once, unread until then.
+            meter.came(if tick % 100 == 0 { 1_000 } else { 0 });
+            seen.push(meter.long_per_s());
+        }
+        // 1 - exp(-t/4 s) of it after t, plus a jump of at most a fourth.
+        assert!((600.0..900.0).contains(&seen[399]), "{}", seen[399]);
+        assert!(seen[1_500..].iter().all(|rate| (850.0..1_150.0).contains(rate)));
+        // A second in which nothing comes takes a fifth of it, and more than half is left after two.
+        meter.advance(Nanos::from_secs(22));
+        assert!((550.0..720.0).contains(&meter.long_per_s()), "{}", meter.long_per_s());
+        meter.advance(Nanos::MAX);
+        assert!(meter.long_per_s() < 1.0);
     }
 }

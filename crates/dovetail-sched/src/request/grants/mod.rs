@@ -116,6 +116,7 @@ mod age;
 mod charging;
 mod classes;
 mod counted;
+mod exp;
 mod forest;
 mod growth;
 mod meter;

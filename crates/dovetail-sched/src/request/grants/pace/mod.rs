@@ -29,11 +29,13 @@
 //! A <  0.7·P and d > 2d* for a second:       C <- A, and no turns for d - d*: the link is slower now, and its queue has to go
 //! A >= 0.95·P and d > 2d*:                   k/4: the delay is hardly what was let in
 //! A >= 0.9·P and d < d*/4 for a second:      4·k: the link carried all that was let in, and has room
-//! the uplink is busy:                        as if d were not known while d > d*
+//! the uplink is busy:                        as if d were not known while d > d*, and C does not grow beyond L
 //! ```
 //!
-//! While the uplink is busy, `C` only grows: beside steady uploads until the queue is seldom shorter than `d*`, at a pace that
-//! fills it. What arrives in a second is no proof that the link carries as much, since windows of many responses wait unread.
+//! While the uplink is busy, a long queue does not lower `C`. If a short one always raised it, `C` would ratchet up until the
+//! queue were seldom short, at a pace that fills it. So it grows only up to `L`, the rate of arrivals over several seconds: the
+//! link has carried that much. A second would not prove it, since what waits unread in many windows can be read in one. A short
+//! queue has a pace of up to `C·(1 + g)`, so there is room to grow while the link carries what is let in.
 //!
 //! A jump leaves at least a sixteenth of the given rate. So a link that slows down to a quarter is detected in a second or two,
 //! its recovery in `ln 4/4k` = 10 s, and a wrong given rate is corrected in `ln 2/k` = 20 s for each factor of 2.
@@ -69,10 +71,9 @@
 //! queue's excess over `d*`, up to the same excess as without stalled responses.
 
 mod aim;
-mod exp;
 
-use self::{aim::Aim, exp::exp};
-use super::meter::Meter;
+use self::aim::Aim;
+use super::{exp::exp, meter::Meter};
 use crate::{Nanos, request::FarDelay};
 
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
@@ -355,8 +356,9 @@ impl Pace {
         if let Some(delay) = self.believed()
             && self.learns
         {
-            let grown = self.capacity * exp(-self.falls_by(delay) * span.as_secs_f64());
-            self.capacity = grown.clamp(self.given / RANGE, self.given * RANGE);
+            let next = self.capacity * exp(-self.falls_by(delay) * span.as_secs_f64());
+            let most = if self.uplink_is_busy { self.capacity.max(self.meter.long_per_s()) } else { f64::INFINITY };
+            self.capacity = next.min(most).clamp(self.given / RANGE, self.given * RANGE);
         }
         let tokens = (before + self.pace()) / 2.0 * span.as_f64() / 1e9;
         self.meter.let_in(tokens);

@@ -120,6 +120,45 @@ fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
     near(pace.pace(), BLIND * 1e6);
 }
 
+/// The estimated capacity, each second for ten minutes, of a link of 10^6 units per second with a room of 150 ms, beside uploads
+/// that add up to `adds_s` to what a probe waits. What arrives is read at once, or every two seconds.
+fn beside_uploads(given: f64, adds_s: f64, reads_at_once: bool) -> Vec<f64> {
+    let (carries, mut pace) = (1e6, Pace::new(given, 1, AIM, true));
+    pace.set_uplink(true, Nanos::ZERO);
+    let (mut queue, mut unread, mut random, mut seen) = (0.0_f64, 0.0_f64, 1_u64, Vec::new());
+    for step in 1..=6_000 {
+        let now = Nanos::from_millis(100 * step);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let up_s = (random >> 33) as f64 / (1_u64 << 31) as f64 * adds_s;
+        pace.tell(Some(FarDelay::of(Nanos::from_f64((queue / carries + up_s) * 1e9))), now);
+        pace.set_demand(Demand::Waits);
+        let waits = queue + pace.pace() / 10.0;
+        let came = waits.min(carries / 10.0);
+        (queue, unread) = ((waits - came).min(0.15 * carries), unread + came);
+        if reads_at_once || step % 20 == 0 {
+            pace.came(core::mem::take(&mut unread) as u64);
+        }
+        if step % 10 == 0 {
+            seen.push(pace.capacity());
+        }
+    }
+    seen
+}
+
+#[test]
+fn beside_uploads_the_estimate_grows_to_what_the_link_carries_and_not_much_beyond() {
+    // From a fourth of it in a minute or two if the uplink's queue is short, and in minutes otherwise.
+    for (adds_s, reads_at_once, found_s) in [(0.0, true, 60), (0.01, false, 90), (0.1, true, 400), (0.1, false, 400)] {
+        for given in [1e6, 2.5e5] {
+            let seen = beside_uploads(given, adds_s, reads_at_once);
+            let most = seen.iter().copied().fold(0.0, f64::max);
+            let found = seen.iter().position(|&capacity| capacity > 0.9e6);
+            assert!(most < 1.1e6, "{given}, {adds_s} s, {reads_at_once}: {seen:?}");
+            assert!(found.is_some_and(|second| second < found_s), "{given}, {adds_s} s, {reads_at_once}: {seen:?}");
+        }
+    }
+}
+
 /// How far a far queue swings in the last of three minutes, in milliseconds, if units arrive `trip` after they are let in and
 /// half of the queue is there to begin with: a fluid that arrives as it was let in and drains at the rate.
 fn swings(trip: Nanos, is_told: bool) -> f64 {

@@ -1,6 +1,6 @@
 //! The exponential function, which is not in `core`.
 
-/// e^x to 12 digits; `x` is clamped to -9 to 9, the widest range that `C` can cross.
+/// e^x to 12 digits; `x` is clamped to -9 to 9, the widest range that is needed.
 pub(super) fn exp(x: f64) -> f64 {
     let x = x.clamp(-9.0, 9.0) / 1024.0;
     let mut power = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0))));
