@@ -1,5 +1,6 @@
 """The command as it is installed: what it refuses, and what it says when its output cannot be written."""
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import dovetail
 import pyarrow as pa
 import pytest
 
@@ -75,7 +77,6 @@ def test_a_policy_that_does_not_exist_is_refused_before_anything_runs(tmp_path, 
 
 
 def test_a_sweep_knows_the_policies_that_a_run_knows():
-    import dovetail
     from dovetail.sweep.known import _names
 
     with pytest.raises(ValueError, match="unknown policy") as refused:
@@ -179,3 +180,47 @@ def test_a_terminals_interrupt_is_one_line(tmp_path):
         errors = process.stderr.read().decode()
     assert process.returncode == 130 and "Traceback" not in errors, errors
     assert "interrupted: what is stored is kept" in errors
+
+
+_AXES = "scenario, capture, policy, seed, policy.name, policy.quantum, set.duration"
+
+
+@pytest.mark.parametrize("name", ["grid.toml", "grid.csv"])
+@pytest.mark.parametrize("shown", [["--plot", "policy.quantun,throughput_mbps"], ["--table", "throughput_mbps,policy.quantun"]])
+def test_an_axis_that_the_grid_does_not_have_is_refused_before_anything_runs(tmp_path, name, shown):
+    if "--plot" in shown:
+        pytest.importorskip("altair")
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr:quantum=900"\nset.duration = "10ms"\n')
+    (tmp_path / "grid.csv").write_text("scenario,policy,policy.quantum,set.duration\nmiddlebox,drr,900,10ms\n")
+    said = command("sweep", name, "--out", "out", "--jobs", "1", *shown, cwd=tmp_path)
+    assert (said.returncode, said.stderr) == (
+        2, f"dovetail: there will be no column 'policy.quantun'; the grid's axes are {_AXES}\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_first_results_do_not_have_is_said_at_once(tmp_path):
+    """Before the progress is told of those results. Axes need no results: the first ones have no quantum."""
+    from dovetail.sweep.progress import Quiet
+    from dovetail.sweep.run import conduct
+
+    class Ended(Exception):
+        pass
+
+    class UntilSaid(Quiet):
+        def __init__(self):
+            self.lines = []
+
+        def say(self, line):
+            self.lines.append(line)
+
+        def advance(self, finished, failed):
+            raise Ended
+
+    said = UntilSaid()
+    grid = {"scenario": "middlebox", "policy": ["drr", "drr:quantum=900"], "seed": "1..2000", "set": {"duration": "10ms"}}
+    columns = ["quantum", "nosuch", "packets", "throughput_mbps", "p99"]
+    with concurrent.futures.ThreadPoolExecutor(1) as threads, pytest.raises(Ended):
+        conduct(grid, out=tmp_path / "out", client=threads, progress=said, columns=columns)
+    assert len(said.lines) == 2, said.lines
+    assert said.lines[0].startswith(f"the first results have no column 'nosuch'; there are {_AXES}, ")
+    assert said.lines[1] == "'packets' may be queue_packets, buffer_packets: say which"

@@ -83,7 +83,12 @@ def _run(args: argparse.Namespace) -> Tally:
 
     client = dask_engine.connect(args.scheduler) if args.scheduler else None
     return conduct(args.grid, out=args.out, client=client, jobs=args.jobs, resume=args.resume, records=args.records,
-                   told=_say_dashboard)
+                   told=_say_dashboard, columns=_columns(args))
+
+
+def _columns(args: argparse.Namespace) -> list[str]:
+    """What is to be shown, in the order of the options."""
+    return [name for named in (args.table, args.plot) if named for name in named.split(",")]
 
 
 def said(tally: Tally, out: Path) -> str:

@@ -7,7 +7,7 @@ that do it are alone, and those are run once more when nothing else runs, before
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -54,6 +54,8 @@ class Coordinator:
     progress: Progress
     version: str
     with_records: bool = False
+    #: What to say of the first results.
+    of_first: Callable[[bytes], list[str]] | None = None
     _pace: Pace = field(default_factory=Pace)
     _again: deque[Point] = field(default_factory=deque)
     _apart: deque[list[Point]] = field(default_factory=deque)
@@ -157,6 +159,10 @@ class Coordinator:
         begun = batch.points[: len(batch.points) - done.left]
         self._again.extend(batch.points[len(begun) :])
         self.store.add([point.key(self.version) for point in begun], done)
+        if done.results and self.of_first:
+            for line in self.of_first(done.results):
+                self.progress.say(line)
+            self.of_first = None
         self._pace.learn(len(begun), done.seconds)
         self._left -= len(begun)
         self.tally.finished += done.finished

@@ -78,6 +78,11 @@ def results(found: list[tuple[dict[str, Any], pa.Table]]) -> bytes:
     return _bytes(table.combine_chunks())
 
 
+def schema(content: bytes) -> pa.Schema:
+    """The columns of results."""
+    return pq.read_schema(pa.BufferReader(content))
+
+
 def rows(found: list[dict[str, Any]]) -> bytes:
     """Rows that begin with which point they are of."""
     return _bytes(_points(found))

@@ -20,7 +20,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import captures, known, listed, scenarios
+from . import captures, columns, known, listed, scenarios
 from .axes import Axis, axis, literal
 from .captures import Capture
 from .errors import GridError
@@ -35,6 +35,9 @@ class Points(Protocol):
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def axes(self) -> set[str]: ...
 
     def __iter__(self) -> Iterator[Point]: ...
 
@@ -54,6 +57,11 @@ class Grid:
         """How many points there are."""
         changes = math.prod(len(values) for _, values in self.changes)
         return len(self.scenarios) * len(self.captures) * len(self.policies) * len(self.seeds) * changes
+
+    @property
+    def axes(self) -> set[str]:
+        """The columns of results that say which point a row is."""
+        return columns.axes(self.policies, (key for key, _ in self.changes))
 
     def __iter__(self) -> Iterator[Point]:
         names = [name for name, _ in self.changes]

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import captures, known, scenarios
+from . import captures, columns, known, scenarios
 from .axes import literal
 from .captures import Capture
 from .errors import GridError
@@ -28,6 +28,8 @@ class Listed:
 
     path: Path
     size: int
+    #: The columns of results that say which point a row is.
+    axes: set[str] = field(repr=False)
     scenarios: dict[str, Scenario] = field(repr=False)
     captures: dict[str, Capture] = field(repr=False)
 
@@ -49,6 +51,7 @@ def read(path: Path, canonical: Canonical) -> Listed:
         return captures.find([name], path.parent)[0]
 
     keys: set[bytes] = set()
+    axes: set[str] = set()
     described: dict[str, Scenario] = {}
     replayed: dict[str, Capture] = {}
     for at, row in _rows(path):
@@ -64,11 +67,12 @@ def read(path: Path, canonical: Canonical) -> Listed:
             described[scenario] = scenario_of(scenario)
         if capture:
             replayed[capture] = capture_of(capture)
+        axes |= columns.axes([policy], (key for key, _ in changes))
         # A row that is there twice is one point.
         keys.add(Point(described.get(scenario), replayed.get(capture), policy, changes, seed).key(""))
     if not keys:
         raise GridError(f"{path}: it has no rows, so there are no points")
-    return Listed(path, len(keys), described, replayed)
+    return Listed(path, len(keys), axes, described, replayed)
 
 
 def _parts(row: dict[str, Any], where: str) -> tuple[str, str, str, tuple[tuple[str, Any], ...], int | None]:

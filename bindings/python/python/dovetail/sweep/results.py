@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from . import encoding, plot, store
+from .columns import find, is_axis, is_number, knobs_of
 from .errors import SweepError
 
 #: The ends of an interval.
@@ -58,25 +59,20 @@ class Results:
     @cached_property
     def axes(self) -> list[str]:
         """The columns that say which point a row is, and differ between rows."""
-        names = [name for name in self.table.column_names if _is_axis(name)]
+        names = [name for name in self.table.column_names if is_axis(name)]
         return [name for name in names if len(pc.unique(self.table[name])) > 1]
 
     @cached_property
     def figures(self) -> list[str]:
         """The columns of numbers that runs gave."""
         table = self.table
-        return [name for name in table.column_names if not _is_axis(name) and name not in ("key", "changes")
-                and _is_number(table.schema.field(name).type)]
+        return [name for name in table.column_names if not is_axis(name) and name not in ("key", "changes")
+                and is_number(table.schema.field(name).type)]
 
     def column(self, name: str) -> str:
         """The column that is called so, in full or by its last part: `alpha` for `policy.alpha`."""
-        if name in self.table.column_names:
-            return name
-        found: list[str] = [known for known in self.table.column_names if known.endswith((f".{name}", f"_{name}"))]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise SweepError(f"{name!r} may be {', '.join(found)}: say which")
+        if found := find(name, self.table.column_names):
+            return found
         if not len(self):
             failed = self.failures.num_rows
             raise SweepError(f"{self.folder} has no results yet" + (f": {failed:,} of its points failed" if failed else ""))
@@ -91,7 +87,7 @@ class Results:
         apart = {self.column(name) for name in over}
         groups = [self.column(name) for name in by] or [name for name in self.axes if name not in apart | {_NAME}]
         for name in chosen:
-            if not _is_number(self.table.schema.field(name).type):
+            if not is_number(self.table.schema.field(name).type):
                 raise SweepError(f"{name!r} has no numbers, so no median")
         rows = [{**setting, **_spread(values)} for setting, values in self._samples(groups, chosen)]
         return pa.Table.from_pylist(rows) if rows else pa.table({name: pa.array([]) for name in groups})
@@ -167,21 +163,13 @@ def _with_axes(table: pa.Table) -> pa.Table:
         return table
     rows: list[dict[str, Any]] = []
     for policy, changes in zip(table["policy"].to_pylist(), table["changes"].to_pylist(), strict=True):
-        rows.append({f"policy.{key}": value for key, value in _knobs(policy)}
+        rows.append({f"policy.{key}": value for key, value in knobs_of(policy)}
                     | {f"set.{key}": value for key, value in json.loads(changes).items()})
     at = table.column_names.index("seed") + 1
     for name in sorted({name for row in rows for name in row}):
         table = table.add_column(at, name, _column([row.get(name) for row in rows]))
         at += 1
     return table.drop_columns(["changes"])
-
-
-def _knobs(policy: str) -> Iterator[tuple[str, str]]:
-    name, _, knobs = policy.partition(":")
-    yield "name", name
-    for knob in filter(None, knobs.split(",")):
-        key, _, value = knob.partition("=")
-        yield key, value
 
 
 def _column(values: list[Any]) -> pa.Array:
@@ -193,14 +181,6 @@ def _column(values: list[Any]) -> pa.Array:
     except (TypeError, ValueError):
         pass
     return pa.array([value if value is None or isinstance(value, str) else json.dumps(value) for value in values], pa.string())
-
-
-def _is_axis(name: str) -> bool:
-    return name in ("scenario", "capture", "policy", "seed") or name.startswith(("policy.", "set."))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _spread(values: dict[str, list[float]]) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 import json
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from . import grid as grids
+from .columns import check, missing
 from .coordinator import Coordinator, Tally, lost
 from .engine import Engine, ExecutorEngine
 from .errors import EngineError
@@ -57,16 +58,23 @@ def conduct(
     runner: Runner = simulate,
     canonical: Canonical = canonical_by_dovetail,
     told: Callable[[Engine], None] | None = None,
+    columns: Sequence[str] = (),
 ) -> Tally:
-    """The same, but does not read the results back. `told` gets the engine once it is there."""
+    """The same, but does not read the results back. `told` gets the engine once it is there. `columns` are to be shown afterwards:
+    axes that the grid does not have are refused, and what the first results do not have is reported."""
     _refuse_a_worker()
     try:
+        from .encoding import schema
         from .store import Store
     except ImportError as error:
         raise EngineError(f"results are written by pyarrow: pip install 'dovetail-sched[sweep]' ({error})") from error
 
     shown = (Bar() if progress else Quiet()) if isinstance(progress, bool) else progress
     points = grids.read(grid, canonical)
+    axes = points.axes
+    if not resume:
+        # Otherwise another grid's results may be there, with other axes.
+        check(columns, axes)
     made_by = version()
     store = Store.open(Path(out), _description(grid, points.size, made_by, records), resume)
     try:
@@ -77,7 +85,7 @@ def conduct(
         engine = _engine(client, jobs, runner)
         if told:
             told(engine)
-        coordinator = Coordinator(engine, store, shown, made_by, records)
+        coordinator = Coordinator(engine, store, shown, made_by, records, lambda first: [*missing(columns, axes, schema(first))])
         shown.begin(points.size, already)
         try:
             return coordinator.run(iter(points), seen, points.size, already)
