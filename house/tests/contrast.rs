@@ -13,16 +13,16 @@ const SHEETS: [Sheet; 2] = [
     ("crates/dovetail-admin/src/page/style.css", &["page", "card"], &["text", "soft", "mark"], &["edge"]),
     ("crates/dovetail-compare/src/report/page.css", &["paper", "band"], &["ink", "faint", "accent"], &[]),
 ];
+/// The colours of charts, which each sheet has as well.
+const PALETTE: &str = "crates/dovetail-admin/src/page/palette.css";
 const COLOURS: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
 
 #[test]
 fn texts_and_charts_are_told_apart_from_their_background_in_light_and_dark() {
     let mut faint = Vec::new();
     for (sheet, backgrounds, texts, marks) in SHEETS {
-        let text = read(&root().join(sheet));
-        let (light, dark) = text.split_once("@media (prefers-color-scheme: dark)").expect("both themes");
-        for (theme, of) in [("light", light), ("dark", dark)] {
-            let colours = colours(of);
+        for ((theme, mut colours), (_, palette)) in themes(sheet).into_iter().zip(themes(PALETTE)) {
+            colours.extend(palette);
             let texts = texts.iter().map(|name| (*name, 4.5));
             let marks = marks.iter().chain(&COLOURS).map(|name| (*name, 3.0));
             for (name, least) in texts.chain(marks) {
@@ -44,19 +44,14 @@ fn texts_and_charts_are_told_apart_from_their_background_in_light_and_dark() {
 #[test]
 fn charts_are_read_by_those_who_see_no_red_or_no_green() {
     let mut alike = Vec::new();
-    for (sheet, ..) in SHEETS {
-        let text = read(&root().join(sheet));
-        let (light, dark) = text.split_once("@media (prefers-color-scheme: dark)").expect("both themes");
-        for (theme, of) in [("light", light), ("dark", dark)] {
-            let colours = colours(of);
-            for (sight, matrix) in [("no green", NO_GREEN), ("no red", NO_RED)] {
-                let seen = COLOURS.map(|name| lab(seen(matrix, colours[name])));
-                for (at, one) in seen.iter().enumerate() {
-                    for (before, other) in seen[..at].iter().enumerate() {
-                        let distance = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                        if distance < MIN_DISTANCE {
-                            alike.push(format!("{sheet}, {theme}, {sight}: c{before} and c{at}: {distance:.1}"));
-                        }
+    for (theme, colours) in themes(PALETTE) {
+        for (sight, matrix) in [("no green", NO_GREEN), ("no red", NO_RED)] {
+            let seen = COLOURS.map(|name| lab(seen(matrix, colours[name])));
+            for (at, one) in seen.iter().enumerate() {
+                for (before, other) in seen[..at].iter().enumerate() {
+                    let distance = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                    if distance < MIN_DISTANCE {
+                        alike.push(format!("{theme}, {sight}: c{before} and c{at}: {distance:.1}"));
                     }
                 }
             }
@@ -94,13 +89,20 @@ fn the_contrast_of_black_and_white_is_the_largest() {
     assert!((contrast([0x76; 3], [255; 3]) - 4.54).abs() < 0.01, "the lightest grey that is a text on white");
 }
 
+/// The colours of a sheet in each theme.
+fn themes(sheet: &str) -> [(&'static str, BTreeMap<String, [u8; 3]>); 2] {
+    let text = read(&root().join(sheet));
+    let (light, dark) = text.split_once("@media (prefers-color-scheme: dark)").expect("both themes");
+    [("light", colours(light)), ("dark", colours(dark))]
+}
+
 /// The first value of each property that is a colour.
-fn colours(css: &str) -> BTreeMap<&str, [u8; 3]> {
+fn colours(css: &str) -> BTreeMap<String, [u8; 3]> {
     let mut colours = BTreeMap::new();
     for declaration in css.split(['{', ';', '}']) {
         let known = declaration.trim().strip_prefix("--").and_then(|rest| rest.split_once(": #"));
         if let Some((name, digits)) = known {
-            colours.entry(name).or_insert_with(|| colour(digits));
+            colours.entry(name.to_owned()).or_insert_with(|| colour(digits));
         }
     }
     colours

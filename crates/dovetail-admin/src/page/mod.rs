@@ -12,8 +12,12 @@ use crate::{Answer, Fault, typed};
 /// The placeholder in a page for this answer's nonce.
 const NONCE: &str = "NONCE";
 
-const SHARED: [(&str, &str); 2] =
-    [("/* style.css */\n", include_str!("style.css")), ("/* script.js */\n", include_str!("script.js"))];
+/// The first one includes the second.
+const SHARED: [(&str, &str); 3] = [
+    ("/* style.css */\n", include_str!("style.css")),
+    ("/* palette.css */\n", include_str!("palette.css")),
+    ("/* script.js */\n", include_str!("script.js")),
+];
 
 /// A page with the shared parts inserted.
 #[must_use]
@@ -48,7 +52,12 @@ mod tests {
         let page = whole(
             "<style nonce=\"NONCE\">\n/* style.css */\n</style><script nonce=\"NONCE\">\n/* script.js */\nlook();",
         );
-        assert!(page.contains("--page: #f6f7f8") && page.contains("const by = (id)") && page.ends_with("look();"));
+        assert!(
+            page.contains("--page: #f6f7f8")
+                && page.contains("--c0: #3086c2")
+                && page.contains("const by = (id)")
+                && page.ends_with("look();")
+        );
         let policy = || {
             let response = answer("test", &page).expect("a page");
             response.headers()[CONTENT_SECURITY_POLICY].to_str().expect("text").to_owned()

@@ -108,6 +108,7 @@ impl Page {
         // The body is inserted last, so that nothing in it is taken for a placeholder.
         include_str!("page.html")
             .replace("{{title}}", &escape(&self.title))
+            .replace("{{palette}}", include_str!("palette.css"))
             .replace("{{style}}", include_str!("page.css"))
             .replace("{{script}}", include_str!("page.js"))
             .replace("{{body}}", &body)
@@ -127,6 +128,7 @@ mod tests {
         assert!(page.contains("<title>a &amp; b</title>"));
         assert!(page.contains("&lt;i&gt;") && page.contains("&lt;/script&gt;&lt;b&gt;"));
         assert!(!page.contains("{{"), "a placeholder was left");
+        assert!(page.contains("--c0:") && page.contains(".c0 { --c: var(--c0); }"));
         assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
         for outside in ["src=", "href=", "@import", "url(", "fetch("] {
             assert!(!page.contains(outside), "the page loads something: {outside}");
