@@ -113,8 +113,10 @@ fn every_number_of_the_link_follows_from_the_records() {
 #[test]
 fn the_table_and_the_page_have_all_parts() {
     let folder = folder("access-page");
-    let page = folder.join("report.html");
-    let scenario = scenario("access");
+    let (page, half) = (folder.join("report.html"), folder.join("access.toml"));
+    let text = fs::read_to_string(scenario("access")).expect("the scenario");
+    fs::write(&half, text.replace("weight = 1\n", "weight = 0.5\n")).expect("a folder to write in");
+    let scenario = half.to_str().expect("plain").to_owned();
     let gateways = ["none", "msf-rs", "grants", "ingress:rate=0.9"];
     let policies: Vec<&str> = gateways.iter().flat_map(|gateway| ["--policy", gateway]).collect();
     let args = [&["compare", &scenario, "--seed", "2", "--report", page.to_str().expect("plain")], &policies[..]];
@@ -136,6 +138,15 @@ fn the_table_and_the_page_have_all_parts() {
         let lines = said.lines().filter(|line| line.split_whitespace().next() == Some(gateway)).count();
         // One line for all, and one for each class.
         assert!(lines >= 4, "{lines} lines of {gateway} in:\n{said}");
+    }
+    // Weights as they are written, right-aligned.
+    for row in [
+        "gateway           class   weight ",
+        "none              gold         4 ",
+        "none              silver       2 ",
+        "none              bronze     0.5 ",
+    ] {
+        assert!(said.lines().any(|line| line.trim_start().starts_with(row)), "no '{row}' in:\n{said}");
     }
     let html = fs::read_to_string(&page).expect("the page is written");
     for title in

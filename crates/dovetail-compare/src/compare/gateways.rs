@@ -149,7 +149,7 @@ impl Comparison<'_> {
                 table.push([
                     run.run.policy.clone(),
                     class.class.clone(),
-                    figure(class.weight),
+                    class.weight.to_string(),
                     count(class.users as u64),
                     figure(class.kbps),
                     if least.is_finite() {
