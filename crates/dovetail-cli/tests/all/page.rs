@@ -129,12 +129,12 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
           const page = frame.contentDocument, pointer = frame.contentWindow.PointerEvent;
           const charts = [...page.querySelectorAll('.chart')], seen = document.body.dataset;
           const has = (mark) => { const box = mark.getBoundingClientRect(); return box.width + box.height > 1; };
-          const marks = (chart) => [...chart.querySelectorAll('svg path:not(.rule)')].filter(has);
-          const wide = (chart) => chart.querySelector('svg').getBoundingClientRect().width > 150;
+          const marks = (chart) => [...chart.querySelectorAll('.area svg path:not(.rule)')].filter(has);
+          const wide = (chart) => chart.querySelector('.area svg').getBoundingClientRect().width > 150;
           seen.charts = charts.length;
           seen.drawn = charts.filter((chart) => wide(chart) && marks(chart).length).length;
           seen.named = charts.filter((chart) => chart.querySelector('svg[role=img]').getAttribute('aria-label')).length;
-          seen.lines = [...page.querySelectorAll('svg .line')].filter(has).length;
+          seen.lines = [...page.querySelectorAll('.area svg .line')].filter(has).length;
           const texts = [...page.querySelectorAll('.area span')].map((text) => text.getBoundingClientRect());
           seen.outside = texts.filter((box) => box.left < -1 || box.right > 391).length;
           const asking = [...page.querySelectorAll('.area[data-x]')];

@@ -100,7 +100,7 @@ impl<'a> Frame<'a> {
             longest(&up),
             escape(&(says.to_owned() + &self.plot.words())),
         );
-        format!("{}{}", legend(series.iter().map(|series| series.name.as_str())), titled(&y.title, &x.title, &drawing))
+        format!("{}{}", legend(series), titled(&y.title, &x.title, &drawing))
     }
 
     fn right(&self, value: f64) -> i64 {
@@ -130,8 +130,8 @@ impl<'a> Frame<'a> {
                 }
             }
             Shape::Line { dashed, dotted } => {
-                let dash = if dashed { " dashed" } else { "" };
-                let _ = write!(svg, "<path class=\"line{dash} {class}\" data-of=\"{name}\" d=\"{}\"/>", self.path(at));
+                let line = line(dashed);
+                let _ = write!(svg, "<path class=\"{line} {class}\" data-of=\"{name}\" d=\"{}\"/>", self.path(at));
                 if dotted {
                     let _ = write!(svg, "<path class=\"dots {class}\" d=\"{}\"/>", self.dots(at));
                 }
@@ -249,13 +249,27 @@ pub(super) fn labels(texts: &mut String, class: &str, side: &str, labels: &[(f64
     }
 }
 
-/// The colours of the series; for a single one, the title suffices.
-fn legend<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    if names.len() < 2 {
+/// The class of a line.
+const fn line(dashed: bool) -> &'static str {
+    if dashed { "line dashed" } else { "line" }
+}
+
+/// The colours of the series, and a piece of each line for where dashes tell lines apart; for a single one, the title suffices.
+fn legend(series: &[Series]) -> String {
+    if series.len() < 2 {
         return String::new();
     }
-    let entries = names.enumerate().map(|(at, name)| format!("<li class=\"{}\">{}</li>", colour(at), escape(name)));
-    format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
+    let entry = |(at, Series { name, shape, .. }): (usize, &Series)| {
+        let class = colour(at);
+        let piece = match *shape {
+            Shape::Line { dashed, .. } => {
+                format!("<svg aria-hidden=\"true\"><path class=\"{} {class}\" d=\"M2 5H42\"/></svg>", line(dashed))
+            }
+            _ => String::new(),
+        };
+        format!("<li class=\"{class}\">{piece}{}</li>", escape(name))
+    };
+    format!("<ul class=\"legend\">{}</ul>", series.iter().enumerate().map(entry).collect::<String>())
 }
 
 /// Adds the axes' titles to a drawing.

@@ -30,6 +30,7 @@ mod tests {
         assert!(!html.contains("</svg><b>") && html.contains("&lt;/svg&gt;&lt;b&gt;") && html.contains("x &lt; 1"));
         assert!(html.contains("aria-label=\"says &quot;so&quot; ") && !html.contains("NaN"));
         assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+        assert!(!html.contains("class=\"legend\""), "a single line needs none");
         // Two points remain: one at each end of the axis, with the margins.
         assert_eq!(html.matches("class=\"line").count(), 1);
     }
@@ -48,6 +49,26 @@ mod tests {
             let html = plot.to_html("");
             assert_eq!(html.matches("class=\"bar").count(), 4);
             assert!(html.contains(tip), "{html}");
+        }
+    }
+
+    #[test]
+    fn a_legend_has_a_piece_of_each_line_but_none_of_what_is_no_line() {
+        let mut plot = Plot::new(Axis::linear("x"), Axis::linear("y"));
+        let ends = || (vec![0.0, 1.0], vec![1.0, 2.0]);
+        plot.add(Series::line("one", ends().0, ends().1));
+        plot.add(Series::dots("dots", ends().0, ends().1));
+        plot.add(Series::dashed("bound", ends().0, ends().1));
+        let html = plot.to_html("");
+        let (legend, _) = html.split_once("</ul>").expect("a legend");
+        let pieces: Vec<_> = legend.split("<li ").skip(1).map(|entry| entry.contains("<path")).collect();
+        assert_eq!(pieces, [true, false, true]);
+        for class in ["line c0", "line dashed c2"] {
+            assert_eq!(
+                html.matches(&format!("class=\"{class}\"")).count(),
+                2,
+                "the piece looks as the line does: {class}"
+            );
         }
     }
 

@@ -139,3 +139,24 @@ pub(super) fn colour(at: usize) -> String {
 
 /// The number of colours in `page.css`.
 const COLOURS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_colour_has_dashes_of_its_own_where_colours_may_be_lost() {
+        let css = include_str!("../page.css");
+        let (_, from) = css.split_once("@media print, (forced-colors: active) {").expect("rules for it");
+        // The first colour's lines have none.
+        let dashes: HashSet<_> = (1..COLOURS)
+            .map(|at| {
+                let (_, rule) = from.split_once(&format!(".line.c{at} {{ stroke-dasharray: ")).expect("a rule");
+                rule.split_once(';').expect("its end").0
+            })
+            .collect();
+        assert_eq!(dashes.len(), COLOURS - 1, "{dashes:?}");
+    }
+}
