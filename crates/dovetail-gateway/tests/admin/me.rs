@@ -27,6 +27,10 @@ fn a_user_sees_their_share_their_quota_and_what_they_wait_for() {
         "Your weight is 1:",
         "<strong>monthly</strong>: 0 bytes of 1 MB used this month, 1 MB left",
         "You have no requests in progress.",
+        // With and without a script it is renewed as often as it says.
+        "every 10 seconds",
+        "data-every-s=\"10\"",
+        "http-equiv=\"refresh\" content=\"10\"",
     ] {
         assert!(page.body.contains(text), "{text}: {}", page.body);
     }

@@ -26,6 +26,8 @@ use crate::{
 
 /// Maximum number of requests in the list.
 const MAX_ROWS: usize = 30;
+/// How often the page is renewed.
+const EVERY_S: &str = "10";
 /// A response that received bytes within this time is shown as arriving.
 const LATELY: Nanos = Nanos::from_secs(1);
 /// Shorter times are not mentioned.
@@ -52,11 +54,11 @@ pub(super) fn page(visit: &Visit<'_>) -> Page {
     waiting(&mut body, texts, visit);
     Frame {
         style: STYLE,
-        head_html: "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>",
+        head_html: &format!("<noscript><meta http-equiv=\"refresh\" content=\"{EVERY_S}\"></noscript>"),
         end_html: &format!(
-            "<footer><label><input type=\"checkbox\" id=\"renew\" checked hidden> {}</label></footer>\n\
+            "<footer><label><input type=\"checkbox\" id=\"renew\" data-every-s=\"{EVERY_S}\" checked hidden> {}</label></footer>\n\
              <script nonce=\"NONCE\">{SCRIPT}</script>",
-            escaped(texts.refreshes)
+            filled(texts.refreshes, &[("seconds", EVERY_S)])
         ),
         ..Frame::new(visit.language, texts.title, &body)
     }

@@ -77,7 +77,7 @@ const ENGLISH: Texts = Texts {
     for_server: "{time} waiting for the server",
     for_client: "{time} waiting for your device",
     received: "{bytes} received",
-    refreshes: "This page refreshes itself every 10 seconds.",
+    refreshes: "This page refreshes itself every {seconds} seconds.",
 };
 
 const GERMAN: Texts = Texts {
@@ -113,7 +113,7 @@ const GERMAN: Texts = Texts {
     for_server: "{time} auf den Server gewartet",
     for_client: "{time} auf Ihr Gerät gewartet",
     received: "{bytes} empfangen",
-    refreshes: "Diese Seite lädt sich alle 10 Sekunden neu.",
+    refreshes: "Diese Seite lädt sich alle {seconds} Sekunden neu.",
 };
 
 const FRENCH: Texts = Texts {
@@ -149,7 +149,7 @@ const FRENCH: Texts = Texts {
     for_server: "{time} à attendre le serveur",
     for_client: "{time} à attendre votre appareil",
     received: "{bytes} reçus",
-    refreshes: "Cette page s’actualise toutes les 10 secondes.",
+    refreshes: "Cette page s’actualise toutes les {seconds} secondes.",
 };
 
 const SPANISH: Texts = Texts {
@@ -185,7 +185,7 @@ const SPANISH: Texts = Texts {
     for_server: "{time} esperando al servidor",
     for_client: "{time} esperando a su dispositivo",
     received: "{bytes} recibidos",
-    refreshes: "Esta página se actualiza cada 10 segundos.",
+    refreshes: "Esta página se actualiza cada {seconds} segundos.",
 };
 
 #[cfg(test)]
