@@ -47,6 +47,7 @@ mod destination;
 pub mod doctor;
 mod error;
 mod exchange;
+mod frame;
 mod headers;
 mod interactive;
 mod intercept;

@@ -2,13 +2,10 @@
 
 use http::{HeaderValue, StatusCode, header};
 
-use super::{
-    answer::Page,
-    frame::{Frame, filled, filled_with_html},
-    visit::Visit,
-};
+use super::{answer::Page, visit::Visit};
 use crate::{
     config::Config,
+    frame::{Frame, filled, filled_with_html},
     language::{InEach, escaped},
 };
 

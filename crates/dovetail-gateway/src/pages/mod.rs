@@ -8,7 +8,6 @@
 
 mod answer;
 mod errors;
-mod frame;
 mod index;
 mod me;
 mod pac;

@@ -6,28 +6,21 @@ use http_body_util::Full;
 
 use super::{Refusal, texts::TEXTS};
 use crate::{
+    frame::Frame,
     language::{Language, escaped, fill},
     own_request::Addressed,
 };
 
-const STYLE: &str = ":root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;\
-    margin:10vh auto;padding:0 1rem;overflow-wrap:anywhere}small{opacity:.8}";
-
 impl Refusal {
     pub(super) fn body(&self, gateway: &str, language: Language, how: Addressed) -> String {
-        let heading = escaped(self.heading(language));
         let text = escaped(&self.sentence(language));
         let status = self.status_to(how);
         let origin = escaped(&fill(TEXTS.of(language).origin, &[("status", status.as_str()), ("gateway", gateway)]));
         // What comes from elsewhere is in English.
         let detail = self.detail(language).map(escaped);
         let detail = detail.map_or_else(String::new, |detail| format!("<br><span lang=\"en\">{detail}</span>"));
-        format!(
-            "<!doctype html>\n<html lang=\"{}\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-             content=\"width=device-width, initial-scale=1\"><title>{heading}</title><style>{STYLE}</style></head>\n\
-             <body><main><h1>{heading}</h1>\n<p>{text}</p>\n<p><small>{origin}{detail}</small></p></main></body></html>\n",
-            language.tag(),
-        )
+        let main = format!("<p>{text}</p>\n<p><small>{origin}{detail}</small></p>\n");
+        Frame::new(language, self.heading(language), &main).html("")
     }
 
     /// The page in a language, for a client that addressed the gateway in this way.

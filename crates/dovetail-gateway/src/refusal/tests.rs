@@ -111,6 +111,8 @@ fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
             let body = refusal.body("gw", language, PROXY);
             assert!(body.contains(&format!("<html lang=\"{}\">", language.tag())), "{body}");
             assert!(body.contains(&format!("<small>{status} ")) && body.contains(" gw, "), "{body}");
+            // A nonce is for pages with a content security policy.
+            assert!(!body.contains("NONCE") && body.contains("<style>"), "{body}");
             assert!(!MARKUP.iter().any(|markup| body.contains(markup)), "{refusal:?}: {body}");
         }
         let raw = refusal.raw_page("gw");

@@ -3,12 +3,11 @@
 mod texts;
 
 use self::texts::TEXTS;
-use super::{
-    answer::Page,
+use super::{answer::Page, visit::Visit};
+use crate::{
     frame::{Frame, filled_with_html},
-    visit::Visit,
+    language::{escaped, fill},
 };
-use crate::language::{escaped, fill};
 
 /// The first page.
 pub(super) fn page(visit: &Visit<'_>) -> Page {

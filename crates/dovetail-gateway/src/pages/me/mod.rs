@@ -11,14 +11,10 @@ use dovetail_tower::dispatcher::{LiveView, Stage};
 use jiff::tz::TimeZone;
 
 use self::texts::{TEXTS, Texts};
-use super::{
-    answer::Page,
-    frame::{Frame, filled},
-    seen::capacity,
-    visit::Visit,
-};
+use super::{answer::Page, seen::capacity, visit::Visit};
 use crate::{
     config::{Every, written_bytes},
+    frame::{Frame, filled},
     language::escaped,
     quota::Use,
     who::Who,
