@@ -2,7 +2,11 @@
 
 use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use dovetail_sched::{Weight, request::RequestSpec, units::Rate};
+use dovetail_sched::{
+    Weight,
+    request::{Offer, RequestSpec},
+    units::Rate,
+};
 use dovetail_toml::Token;
 
 use super::{
@@ -345,7 +349,7 @@ impl Default for Limits {
             requests_per_user: 1024,
             header_bytes: 16_000,
             headers: 100,
-            idle_per_server: 64,
+            idle_per_server: Offer::MAX_IDLE_PER_SERVER,
         }
     }
 }

@@ -10,13 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use dovetail_sched::request::Offer;
 use hyper::client::conn::http1::SendRequest;
 
 use super::gated::Gate;
 use crate::{client::Activity, config::Parent, upload::Upload};
-
-/// Maximum number of idle connections in total.
-const MAX_IDLE: usize = 2_048;
 
 /// An HTTP connection to a server.
 #[derive(Debug)]
@@ -100,12 +98,12 @@ impl Pool {
             return;
         }
         let mut servers = self.servers.borrow_mut();
-        if self.count.get() >= MAX_IDLE && !servers.contains_key(&server) {
+        if self.count.get() >= Offer::MAX_IDLE && !servers.contains_key(&server) {
             return;
         }
         let kept = servers.entry(server).or_default();
         kept.push(idle);
-        if kept.len() > most || self.count.get() >= MAX_IDLE {
+        if kept.len() > most || self.count.get() >= Offer::MAX_IDLE {
             kept.remove(0);
         } else {
             self.count.set(self.count.get() + 1);

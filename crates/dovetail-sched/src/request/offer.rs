@@ -46,6 +46,12 @@ impl Offer {
     /// The offer of a connection whose window is left to the system, as under policies that limit no sender.
     pub const UNLIMITED: Self = Self { limits: None, bytes: u64::MAX, trip: None };
 
+    /// Idle connections that a gateway keeps to one server unless configured, for its next requests.
+    pub const MAX_IDLE_PER_SERVER: usize = 64;
+
+    /// Idle connections that a gateway keeps in total.
+    pub const MAX_IDLE: usize = 2_048;
+
     /// The offer of a connection that begins with a window of `begins` bytes, under a policy whose windows are `first` to
     /// `longest` bytes long ([`RequestSetup::window`] and [`RequestSetup::longest_window`]).
     #[must_use]

@@ -23,7 +23,7 @@ use crate::network::{
 const MAX_WINDOW_BYTES: u32 = 1 << 24;
 
 /// Idle connections that the gateway keeps: as many as the real one does unless configured.
-const MOST_IDLE: Most = Most { to_each: 64, to_all: 2048 };
+const MOST_IDLE: Most = Most { to_each: Offer::MAX_IDLE_PER_SERVER, to_all: Offer::MAX_IDLE };
 
 /// State of a connection to a server.
 #[derive(Debug, Clone, Copy)]
