@@ -14,7 +14,7 @@
 //! | `own` | a policy that is a Python object |
 //! | `ask` | the other operations of the command: documents, and tables of their contents |
 //! | `scheduler`, `inner`, `batch`, `handles` | a scheduler by packets or arrays, and the objects that packets carry |
-//! | `requests`, `far` | a scheduler of requests, and the queue at a link's far end |
+//! | `requests`, `far`, `offer` | a scheduler of requests, the queue at a link's far end, and a connection's window |
 
 mod ask;
 mod batch;
@@ -22,6 +22,7 @@ mod far;
 mod given;
 mod handles;
 mod inner;
+mod offer;
 mod own;
 mod pickled;
 mod requests;
@@ -38,6 +39,8 @@ mod _native {
     use super::ask::{Answer, admit, command, compare, explain, policies, reproduce, scenarios, tune};
     #[pymodule_export]
     use super::far::Far;
+    #[pymodule_export]
+    use super::offer::Offer;
     #[pymodule_export]
     use super::requests::{RequestScheduler, Turn};
     #[pymodule_export]

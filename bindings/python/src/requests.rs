@@ -51,6 +51,7 @@ struct Inner {
 #[pyclass(frozen, module = "dovetail")]
 pub(crate) struct RequestScheduler {
     inner: Mutex<Inner>,
+    longest_window: u64,
     ids: u32,
 }
 
@@ -86,7 +87,9 @@ impl RequestScheduler {
         }
         let spec: RequestSpec = policy.parse().map_err(raised)?;
         let scheduler = Capped::new(spec.build(&setup).map_err(raised)?, &setup);
-        Ok(Self { inner: Mutex::new(Inner { scheduler, policy: spec.to_string(), last: Nanos::ZERO }), ids })
+        let longest_window = setup.longest_window;
+        let inner = Inner { scheduler, policy: spec.to_string(), last: Nanos::ZERO };
+        Ok(Self { inner: Mutex::new(inner), longest_window, ids })
     }
 
     /// The policy's string.
@@ -99,6 +102,12 @@ impl RequestScheduler {
     #[getter]
     fn first_window(&self, py: Python<'_>) -> Option<u64> {
         self.lock(py).scheduler.first_window()
+    }
+
+    /// The longest window of a response in units, as it was given or by default.
+    #[getter]
+    const fn longest_window(&self) -> u64 {
+        self.longest_window
     }
 
     /// Add a class, or change its weight. Set classes and users before referring to them.

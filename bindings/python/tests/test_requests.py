@@ -1,11 +1,11 @@
-"""A scheduler of requests, and the far queue that it is told of."""
+"""A scheduler of requests, the far queue that it is told of, and the window of a connection."""
 
 import threading
 from collections.abc import Callable
 
 import dovetail
 import pytest
-from dovetail import FarQueue, RequestScheduler, Turn
+from dovetail import FarQueue, Offer, RequestScheduler, Turn
 
 SECOND = 1_000_000_000
 POLICIES = [policy["policy"] for policy in dovetail.policies() if policy["orders"] == "requests"]
@@ -180,6 +180,46 @@ def test_far_queues_are_seen_and_told() -> None:
     gateway.stray(1, 3_000, 275_000_000)
     far.forget()
     assert far.delay(275_000_000) is None
+
+
+def test_an_offer_is_what_the_library_s_documentation_shows() -> None:
+    """The example of `dovetail_sched::request::Offer`, whose answers are Rust's."""
+    offer = Offer(8_688, 350_000, 8_688)
+    assert offer.establish(40_000_000) is None and offer.farthest_ns is None, "a server nearby"
+    assert offer.wider(20_000) == 20_000 and offer.bytes == 8_688
+    offer.offers(20_000)
+    assert offer.wider(10_000) is None, "a window is never withdrawn"
+    assert offer.bytes == 20_000 and not offer.is_grown
+    offer.offers(3 * 8_688)
+    assert offer.is_grown and repr(offer) == "<dovetail.Offer of 26064 bytes>"
+    assert offer.wider(2**64 - 1) == 350_000
+
+    far = Offer(8_688, 350_000, 8_688)
+    assert far.establish(600_000_000) == 14_480
+    far.offers(14_480)
+    assert far.farthest_ns == 600_000_000
+    far.draws_near(40_000_000)
+    assert far.farthest_ns is None, "the handshake waited in a queue"
+
+
+def test_an_offer_begins_with_a_turn_s_window() -> None:
+    gateway = _gateway("grants", 1e6)
+    gateway.enqueue(0, 0, 0)
+    (turn,) = _turns(gateway, 0)
+    assert gateway.longest_window == 1_400_000 and turn.window == gateway.first_window
+    offer = Offer(gateway.first_window, gateway.longest_window, turn.window)
+    assert offer.bytes == turn.window and offer.establish() is None
+    assert RequestScheduler("grants", 1e6, window=5_000, longest_window=9_000).longest_window == 9_000
+
+
+def test_where_no_window_is_limited_it_is_left_to_the_system() -> None:
+    gateway = _gateway("none")
+    gateway.enqueue(0, 0, 0)
+    (turn,) = _turns(gateway, 0)
+    offer = Offer(gateway.first_window, gateway.longest_window, turn.window)
+    assert offer.bytes is None and offer.establish(600_000_000) is None and offer.farthest_ns is None
+    assert offer.wider(turn.window) is None and not offer.is_grown
+    assert repr(offer) == "<dovetail.Offer of the system's window>"
 
 
 def test_knobs_change_while_requests_wait() -> None:

@@ -30,7 +30,7 @@ from dovetail._ask import (
 )
 from dovetail._limits import Limits, Program
 from dovetail._native import VERSION as __version__
-from dovetail._native import FarQueue, Packet, RequestScheduler, Scheduler, Table, Turn
+from dovetail._native import FarQueue, Offer, Packet, RequestScheduler, Scheduler, Table, Turn
 from dovetail._policy import Policy
 from dovetail._simulate import Result, scenario, simulate
 
@@ -44,6 +44,7 @@ __all__ = [
     "Explanation",
     "FarQueue",
     "Limits",
+    "Offer",
     "Packet",
     "Policy",
     "Program",

@@ -15,7 +15,7 @@ _Options: TypeAlias = dict[str, Any]
 _Told: TypeAlias = Callable[[str, str, int, int | None], object] | None
 _Stage: TypeAlias = Literal["started", "finished", "dropped", "aborted"]
 
-__all__ = ["VERSION", "Answer", "FarQueue", "Packet", "RequestScheduler", "Scheduler", "Simulated", "Table", "Turn", "admit", "command", "compare", "explain", "policies", "reproduce", "scenario", "scenarios", "simulate", "table_of", "tune"]
+__all__ = ["VERSION", "Answer", "FarQueue", "Offer", "Packet", "RequestScheduler", "Scheduler", "Simulated", "Table", "Turn", "admit", "command", "compare", "explain", "policies", "reproduce", "scenario", "scenarios", "simulate", "table_of", "tune"]
 
 VERSION: Final[str]
 
@@ -51,6 +51,52 @@ class FarQueue:
     def probe(self, /, now_ns: SupportsIndex) -> int:
         """
         Register a departing probe; returns its number.
+        """
+
+@final
+class Offer:
+    """
+    The receive window that a connection to a server offers.
+    """
+    def __new__(cls, /, first: SupportsIndex | None, longest: SupportsIndex, begins: SupportsIndex) -> Offer:
+        """
+        The offer of a connection that begins with a window of `begins` bytes, a turn's, under a policy whose windows are `first`
+        to `longest` bytes long: a RequestScheduler's `first_window` and `longest_window`. Where `first` is None the window is
+        left to the system.
+        """
+    def __repr__(self, /) -> str: ...
+    @property
+    def bytes(self, /) -> int | None:
+        """
+        The window in bytes; None if it is left to the system.
+        """
+    def draws_near(self, /, least_ns: SupportsIndex) -> None:
+        """
+        The connection's minimum round trip so far: a server nearby passes for a far one if its handshake waited in a queue.
+        """
+    def establish(self, /, round_trip_ns: SupportsIndex | None = None) -> int | None:
+        """
+        The connection is established, by a handshake of this round trip if known. Returns the window to offer from now on, to be
+        reported with offers; None if it is the one that is offered already.
+        """
+    @property
+    def farthest_ns(self, /) -> int | None:
+        """
+        The round trip to a server that is so far away that its windows have to grow fast, for RequestScheduler.round_trip; None
+        for nearer ones, and where the window is left to the system.
+        """
+    @property
+    def is_grown(self, /) -> bool:
+        """
+        Whether the window has grown so wide that the connection should not be used for another response.
+        """
+    def offers(self, /, window: SupportsIndex) -> None:
+        """
+        The connection offers this window from now on.
+        """
+    def wider(self, /, window: SupportsIndex) -> int | None:
+        """
+        The window to offer if a turn asks for this one; None if it is offered already, since a window is never withdrawn.
         """
 
 @final
@@ -137,6 +183,11 @@ class RequestScheduler:
     def length(self, /, request: SupportsIndex, units: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
         The response's length in units, as its sender states it.
+        """
+    @property
+    def longest_window(self, /) -> int:
+        """
+        The longest window of a response in units, as it was given or by default.
         """
     def offers(self, /, request: SupportsIndex, window: SupportsIndex, now_ns: SupportsIndex) -> None:
         """

@@ -1,5 +1,4 @@
 //! Calls to a scheduler in any order, and a plain implementation of its policy that must send the same at every step.
-#![allow(dead_code)]
 
 use std::collections::VecDeque;
 
