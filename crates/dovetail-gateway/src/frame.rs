@@ -26,7 +26,7 @@ impl<'p> Frame<'p> {
         Self { language, title, style: "", head_html: "", main_html, end_html: "" }
     }
 
-    /// The page. Where it says `NONCE`, styles and scripts have their nonce, without which browsers do not apply them.
+    /// The page. Where they say `nonce="NONCE"`, styles and scripts have their nonce, without which browsers do not apply them.
     pub(crate) fn page(&self) -> Answer {
         let mut page = page::answer("gateway", &self.html(" nonce=\"NONCE\""))?;
         self.language.declare(page.headers_mut());

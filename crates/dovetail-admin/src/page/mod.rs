@@ -1,7 +1,7 @@
 //! Self-contained HTML pages: one file each, with no external resources.
 //!
-//! A page is HTML with `NONCE` where each script and style has its nonce, which differs in each answer and without which
-//! browsers neither run nor apply them. `/* style.css */` and `/* script.js */` stand for what all pages share: light and dark
+//! A page is HTML in which each script and style has `nonce="NONCE"`, for a nonce that differs in each answer and without which
+//! browsers neither run nor apply them. With its quotes it cannot be part of an escaped text. `/* style.css */` and `/* script.js */` stand for what all pages share: light and dark
 //! colours, cards, tables and charts; elements, numbers with their units, and chart axes.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -10,7 +10,7 @@ use http::{HeaderValue, header::CONTENT_SECURITY_POLICY};
 use crate::{Answer, Fault, typed};
 
 /// The placeholder in a page for this answer's nonce.
-const NONCE: &str = "NONCE";
+const NONCE: &str = "nonce=\"NONCE\"";
 
 /// The first one includes the second.
 const SHARED: [(&str, &str); 3] = [
@@ -37,15 +37,25 @@ pub fn answer(name: &str, page: &str) -> Answer {
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
-    let mut response = typed("text/html; charset=utf-8", page.replace(NONCE, &nonce));
+    let mut response = typed("text/html; charset=utf-8", with_nonce(page, &nonce));
     let policy = HeaderValue::try_from(policy).map_err(|error| Fault::failed(name, &error))?;
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
 
+fn with_nonce(page: &str, nonce: &str) -> String {
+    page.replace(NONCE, &format!("nonce=\"{nonce}\""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_text_says_is_no_placeholder() {
+        let page = "<style nonce=\"NONCE\"></style><b>NONCE, nonce=&quot;NONCE&quot;</b>";
+        assert_eq!(with_nonce(page, "abc"), page.replacen("NONCE", "abc", 1));
+    }
 
     #[test]
     fn pages_share_a_style_and_a_script_and_each_answer_has_its_number() {
@@ -63,6 +73,6 @@ mod tests {
             response.headers()[CONTENT_SECURITY_POLICY].to_str().expect("text").to_owned()
         };
         let (one, other) = (policy(), policy());
-        assert!(one.contains("script-src 'nonce-") && !one.contains(NONCE) && one != other, "{one}");
+        assert!(one.contains("script-src 'nonce-") && !one.contains("NONCE") && one != other, "{one}");
     }
 }
