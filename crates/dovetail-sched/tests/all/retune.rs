@@ -76,9 +76,44 @@ fn every_knob_of_a_packet_policy_is_what_its_line_says() {
     }
 }
 
-fn backlogged(policy: &str) -> Box<dyn Scheduler> {
+#[test]
+fn a_knob_that_is_turned_acts_as_one_that_was_set() {
+    let mut acted = Vec::new();
+    for entry in REGISTRY {
+        for knob in entry.knobs.iter().filter(|knob| knob.retunable) {
+            let spec: PolicySpec = with_knobs(entry.name, other_value(entry.name, knob.key)).parse().expect("valid");
+            let mut turned = built(entry.name);
+            turned.retune(&spec.knobs(), Nanos::ZERO).expect("retunable");
+            let [default, set, turned] = [built(entry.name), built(&spec.to_string()), turned].map(|mut scheduler| {
+                mixed(&mut *scheduler);
+                sent(&mut *scheduler)
+            });
+            assert_eq!(turned, set, "{spec}");
+            if set != default {
+                acted.push((entry.name, knob.key));
+            }
+        }
+    }
+    // Those that matter to this traffic; otherwise nothing would have been compared.
+    let expected = [
+        ("drr", "quantum"),
+        ("drr-sff", "threshold"),
+        ("drr-sff", "quantum"),
+        ("run2c", "threshold"),
+        ("tradeoff", "alpha"),
+        ("atfq", "batch"),
+        ("atfq", "domain"),
+    ];
+    assert_eq!(acted, expected);
+}
+
+fn built(policy: &str) -> Box<dyn Scheduler> {
     let spec: PolicySpec = policy.parse().expect("a policy");
-    let mut scheduler = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built");
+    spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built")
+}
+
+fn backlogged(policy: &str) -> Box<dyn Scheduler> {
+    let mut scheduler = built(policy);
     for handle in 0..60 {
         let demand = Demand::new(&[Nanos(10 + handle % 7), Nanos(15)]).expect("two resources");
         let packet = Packet { flow: FlowId(handle as u32 % 5), bytes: 400, arrival: Nanos(handle), handle, demand };
@@ -87,10 +122,26 @@ fn backlogged(policy: &str) -> Box<dyn Scheduler> {
     scheduler
 }
 
-/// How many packets are released, each crossing the pipeline before the next is requested.
+/// Three long flows and two short ones, some of which need more of the first resource and others of the second.
+fn mixed(scheduler: &mut dyn Scheduler) {
+    for handle in 0..600 {
+        let flow = if handle < 300 { handle % 3 } else { handle % 5 };
+        let demand = [[900, 300], [300, 1_200], [500, 500], [1_100, 200], [100, 900]][flow as usize].map(Nanos);
+        let demand = Demand::new(&demand).expect("two resources");
+        let bytes = [1_500, 700, 1_000, 1_500, 200][flow as usize];
+        let packet = Packet { flow: FlowId(flow as u32), bytes, arrival: Nanos::ZERO, handle, demand };
+        assert!(scheduler.enqueue(&packet, Nanos::ZERO).is_queued());
+    }
+}
+
 fn drained(scheduler: &mut dyn Scheduler) -> usize {
+    sent(scheduler).len()
+}
+
+/// The packets in the order in which they are released, each crossing the pipeline before the next is requested.
+fn sent(scheduler: &mut dyn Scheduler) -> Vec<u64> {
     use dovetail_sched::{Feedback, Stage};
-    let (mut now, mut sent) = (Nanos(1_000), 0);
+    let (mut now, mut sent) = (Nanos(1_000), Vec::new());
     for _ in 0..10_000 {
         let Some(out) = scheduler.dequeue(now) else {
             match scheduler.poll_at() {
@@ -99,7 +150,7 @@ fn drained(scheduler: &mut dyn Scheduler) -> usize {
             }
             continue;
         };
-        sent += 1;
+        sent.push(out.packet.handle);
         for resource in 0..2 {
             for stage in [Stage::Started, Stage::Finished] {
                 now += Nanos(10);
