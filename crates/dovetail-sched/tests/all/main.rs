@@ -30,6 +30,7 @@ mod atfq_sequence;
 mod capped;
 mod cbcs;
 mod cbcs_delay;
+mod cbcs_stamps;
 mod delay_pools;
 mod discarding;
 mod drfq;
