@@ -1,8 +1,9 @@
 //! Self-contained HTML pages: one file each, with no external resources.
 //!
 //! A page is HTML in which each script and style has `nonce="NONCE"`, for a nonce that differs in each answer and without which
-//! browsers neither run nor apply them. With its quotes it cannot be part of an escaped text. `/* style.css */` and `/* script.js */` stand for what all pages share: light and dark
-//! colours, cards, tables and charts; elements, numbers with their units, and chart axes.
+//! browsers neither run nor apply them. With its quotes it cannot be part of an escaped text. `/* style.css */` and
+//! `/* script.js */` stand for what all pages share: light and dark colours, cards, tables and charts; elements, numbers with their
+//! units, and chart axes.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderValue, header::CONTENT_SECURITY_POLICY};

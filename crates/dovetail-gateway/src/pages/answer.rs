@@ -1,16 +1,13 @@
 //! How pages are sent.
 
 use bytes::Bytes;
-use dovetail_admin::Fault;
+use dovetail_admin::{Answer, Fault};
 use http::{HeaderName, HeaderValue, Response, header};
 use http_body_util::Full;
 use hyper::body::Body;
 
-/// A page, or why none could be made.
-pub(super) type Page = Result<Response<Full<Bytes>>, Fault>;
-
 /// The page as sent: it is not cached, and no other site can read, frame or learn of it.
-pub(super) fn strict(page: Page, hides_body: bool) -> Response<Full<Bytes>> {
+pub(super) fn strict(page: Answer, hides_body: bool) -> Response<Full<Bytes>> {
     let mut response = page.unwrap_or_else(Fault::response);
     let length = response.body().size_hint().exact().unwrap_or(0);
     let headers = response.headers_mut();

@@ -1,8 +1,9 @@
 //! Why a visitor gets no page, in their language.
 
+use dovetail_admin::Answer;
 use http::{HeaderValue, StatusCode, header};
 
-use super::{answer::Page, visit::Visit};
+use super::visit::Visit;
 use crate::{
     config::Config,
     frame::{Frame, filled, filled_with_html},
@@ -112,7 +113,7 @@ static TEXTS: InEach<Texts> = InEach {
 
 impl Error {
     /// The page that explains it.
-    pub(super) fn page(self, visit: &Visit<'_>) -> Page {
+    pub(super) fn page(self, visit: &Visit<'_>) -> Answer {
         let texts = TEXTS.of(visit.language);
         let text = self.text(texts);
         let Config { proxy, pages, .. } = visit.config;

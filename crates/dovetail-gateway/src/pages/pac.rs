@@ -7,11 +7,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dovetail_admin::typed;
+use dovetail_admin::{Answer, typed};
 use http::uri::Authority;
 use serde_json::{Value, json};
 
-use super::{answer::Page, visit::Visit};
+use super::visit::Visit;
 use crate::{
     config::{Config, Direct, PacProxy, Prefix, host},
     wanted::Met,
@@ -23,7 +23,7 @@ const FILE: &str = include_str!("proxy.pac.js");
 const HTTPS: u16 = 443;
 
 /// The file.
-pub(super) fn file(visit: &Visit<'_>, by: Option<&Authority>) -> Page {
+pub(super) fn file(visit: &Visit<'_>, by: Option<&Authority>) -> Answer {
     Ok(typed("application/x-ns-proxy-autoconfig", text(visit.config, visit.met, by)))
 }
 

@@ -1,15 +1,11 @@
 //! Maps paths to pages.
 
 use bytes::Bytes;
+use dovetail_admin::Answer;
 use http::{Method, Request, Response, header, uri::Authority};
 use http_body_util::Full;
 
-use super::{
-    answer::{Page, strict},
-    errors::Error,
-    index, me, pac,
-    visit::Visit,
-};
+use super::{answer::strict, errors::Error, index, me, pac, visit::Visit};
 
 /// The page at a path.
 struct Route {
@@ -17,7 +13,7 @@ struct Route {
     // Whether it is the same for all clients, even without authentication, and under any host name.
     is_for_all: bool,
     // It may depend on the host and port by which the client reached the gateway.
-    page: fn(&Visit<'_>, Option<&Authority>) -> Page,
+    page: fn(&Visit<'_>, Option<&Authority>) -> Answer,
 }
 
 /// All pages.

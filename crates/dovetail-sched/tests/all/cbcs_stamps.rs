@@ -74,7 +74,9 @@ impl Plain for Stamps {
         let kept = |tag: f64| if tag > served || new > old { served + (tag - served) * old / new } else { tag };
         let lane = &mut self.lanes[flow];
         if lane.queued.is_empty() {
-            lane.finish = if lane.finish > served { kept(lane.finish) } else { lane.finish };
+            if lane.finish > served {
+                lane.finish = kept(lane.finish);
+            }
             return;
         }
         let mut ended = (lane.queued[0] - charge(&flows.queues[flow][0], old)).max(lane.sent);

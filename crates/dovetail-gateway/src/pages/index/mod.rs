@@ -2,15 +2,17 @@
 
 mod texts;
 
+use dovetail_admin::Answer;
+
 use self::texts::TEXTS;
-use super::{answer::Page, visit::Visit};
+use super::visit::Visit;
 use crate::{
     frame::{Frame, filled_with_html},
     language::{escaped, fill},
 };
 
 /// The first page.
-pub(super) fn page(visit: &Visit<'_>) -> Page {
+pub(super) fn page(visit: &Visit<'_>) -> Answer {
     let texts = TEXTS.of(visit.language);
     let strong = |value: &str| format!("<strong>{}</strong>", escaped(value));
     let (user, class) = (strong(&visit.who.to_string()), strong(visit.class_name()));

@@ -6,12 +6,13 @@ mod texts;
 
 use std::{collections::HashSet, fmt::Write as _};
 
+use dovetail_admin::Answer;
 use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::{LiveView, Stage};
 use jiff::tz::TimeZone;
 
 use self::texts::{TEXTS, Texts};
-use super::{answer::Page, seen::capacity, visit::Visit};
+use super::{seen::capacity, visit::Visit};
 use crate::{
     config::{Every, written_bytes},
     frame::{Frame, filled},
@@ -39,7 +40,7 @@ small{display:block}footer{font-size:.9rem;margin-top:1.6rem}strong.bad{color:li
 const SCRIPT: &str = include_str!("script.js");
 
 /// The page.
-pub(super) fn page(visit: &Visit<'_>) -> Page {
+pub(super) fn page(visit: &Visit<'_>) -> Answer {
     let texts = TEXTS.of(visit.language);
     let mut body = String::new();
     let (who, gateway, class) = (visit.who.to_string(), &*visit.config.proxy.name, visit.class_name());

@@ -1,7 +1,7 @@
 //! Units received and let in during the last second, and received over several.
 //!
 //! Counted in eighths of a second, of which the latest eight count: rates over 0.875 to 1 s. The longer average weights what
-//! was received `t` ago by `exp(-t/4 s)`.
+//! was received `t` seconds ago by `exp(-t/LONG_S)`.
 
 use super::exp::exp;
 use crate::Nanos;
