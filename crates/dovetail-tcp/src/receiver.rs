@@ -179,18 +179,23 @@ impl Receiver {
         if self.is_quick && self.is_pushed && !self.answers && self.readable() == 0 && self.due != Due::No {
             self.due = Due::Now;
         }
-        // Announce a window that was nearly closed (RFC 9293, section 3.8.6.2.2).
-        let left = self.told.saturating_sub(self.nxt);
-        if self.due == Due::No && self.told > 0 && self.edge() > self.told && self.window() >= 2 * left {
+        if self.due == Due::No && self.was_nearly_closed() {
             self.due = Due::Now;
         }
+    }
+
+    /// Whether the window is at least twice what is advertised, which has to be announced (RFC 9293, section 3.8.6.2.2); less is
+    /// left to the next acknowledgement (`tcp_cleanup_rbuf`).
+    fn was_nearly_closed(&self) -> bool {
+        let left = self.told.saturating_sub(self.nxt);
+        self.told > 0 && self.edge() > self.told && self.window() >= 2 * left
     }
 
     /// Permits the peer to send everything before this place but no more; the limit never falls.
     pub(crate) fn allow(&mut self, edge: u64) {
         let before = self.allowed;
         self.allowed = Some(before.map_or(edge, |before| before.max(edge)));
-        if before != self.allowed && self.told > 0 && self.edge() > self.told {
+        if before != self.allowed && self.was_nearly_closed() {
             self.due = Due::Now;
         }
     }

@@ -216,8 +216,8 @@ fn uploads_do_not_make_the_downlink_seem_slower() {
     let down = |got: &Got| got.class(0, 20);
     assert!(down(&grants) >= 0.85 * down(&ordinary), "{} of {}", down(&grants), down(&ordinary));
     grants.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, grants.goodput_bps, 0.15));
-    // Paced, the downlink keeps its rate without uploads, just as with the kernel's TCP (`gateway_hazards.rs`). Simulated
-    // receivers acknowledge nearly each segment here, for which less than the uplink's rate is configured.
+    // Paced, the downlink keeps its rate without uploads, just as with the kernel's TCP (`gateway_hazards.rs`). Here three
+    // acknowledgements go up for four segments, for which less than the uplink's rate is configured.
     let access = "tells_length = false\nuplink = \"460kbps\"";
     let paced = Bed { access, ..unpaced }.run("grants", 1);
     println!("{} unpaced, {} paced, {} without uploads", down(&grants), down(&paced), down(&without));

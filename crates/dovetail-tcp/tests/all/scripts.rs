@@ -90,7 +90,10 @@ pub fn shown(segment: &Segment) -> String {
 
 /// An open connection.
 pub fn opened(config: &Config) -> Connection {
-    let mut end = Connection::open(config, OURS);
+    established(Connection::open(config, OURS), config)
+}
+
+fn established(mut end: Connection, config: &Config) -> Connection {
     let syn = end.poll_transmit(Nanos::ZERO).unwrap();
     assert!(syn.flags.has(Flags::SYN) && end.poll_transmit(Nanos::ZERO).is_none());
     let flags = if config.ecn { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK };
@@ -152,6 +155,31 @@ fn plays(config: &Config, script: &str) -> Connection {
         assert_eq!(sent, expected, "at {} ms", now.0 as f64 / 1e6);
     }
     end
+}
+
+/// An application that permits little at a time does not double the number of acknowledgements (`tcp_cleanup_rbuf`).
+#[test]
+fn a_window_is_announced_with_the_next_acknowledgement_unless_it_was_nearly_closed() {
+    let config = Config { quick_acks: false, receive_bytes: 60_000, receive_grows: false, ..config() };
+    let mut end = Connection::open(&config, OURS);
+    end.allow(6_000);
+    let mut end = established(end, &config);
+    let mut sends = |after: &dyn Fn(&mut Connection)| {
+        after(&mut end);
+        std::iter::from_fn(|| end.poll_transmit(ms("200")))
+            .map(|segment| (shown(&segment), segment.window))
+            .collect::<Vec<_>>()
+    };
+    let comes = |data: &'static str| move |end: &mut Connection| end.receive(&arriving(&[data]), ms("200"));
+    assert_eq!(sends(&comes("0:1000")), []);
+    assert_eq!(sends(&comes("1000:2000")), [("ack 2000".to_owned(), 4_000)]);
+    assert_eq!(sends(&|end| end.allow(8_000)), []);
+    assert_eq!(sends(&comes("2000:3000")), []);
+    assert_eq!(sends(&comes("3000:4000")), [("ack 4000".to_owned(), 4_000)]);
+    assert_eq!(sends(&comes("4000:5000")), []);
+    assert_eq!(sends(&comes("5000:6000")), [("ack 6000".to_owned(), 2_000)]);
+    assert_eq!(sends(&comes("6000:7000")), []);
+    assert_eq!(sends(&|end| end.allow(10_000)), [("ack 7000".to_owned(), 3_000)]);
 }
 
 #[test]
