@@ -37,6 +37,7 @@ pub(crate) struct Uplink {
     told: Dispatcher<Who>,
     began: Instant,
     used: RefCell<UplinkUse>,
+    sent_bytes: Cell<u64>,
 }
 
 impl Uplink {
@@ -49,6 +50,7 @@ impl Uplink {
             told: downlink.clone(),
             began: Instant::now(),
             used: RefCell::new(UplinkUse::new(ACK_BYTES)),
+            sent_bytes: Cell::new(0),
         })
     }
 
@@ -79,8 +81,19 @@ impl Uplink {
         }
     }
 
+    /// Whether clients send so much that the far queue's delay may be the uplink's.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.used.borrow().is_busy()
+    }
+
+    /// Bytes that clients have sent, since the start.
+    pub(crate) const fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.get()
+    }
+
     /// Counts bytes that were sent.
     fn sent(&self, bytes: usize) {
+        self.sent_bytes.set(self.sent_bytes.get() + bytes as u64);
         let news = self.used.borrow_mut().sent(bytes as u64, self.now());
         self.tell(news);
     }

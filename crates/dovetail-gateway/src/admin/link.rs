@@ -1,9 +1,11 @@
-//! The state of the link, from whichever policy is in use.
+//! The state of the link: the downlink from whichever policy is in use, and the uplink.
 
 use dovetail_tower::dispatcher::Totals;
 use serde::Serialize;
 
-/// The link at a moment.
+use super::seen::Seen;
+
+/// The downlink at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Link {
     /// The rate at which it carries responses: as learnt, if the policy learns it, or as configured.
@@ -22,6 +24,28 @@ impl Link {
             pace_bytes_per_s: figure("pace"),
             // The gateway measures probes; only the policy knows round-trip times.
             far_delay_ms: totals.far.map(|far| far.delay.as_secs_f64() * 1e3).or(figure("far_delay_ms")),
+        }
+    }
+}
+
+/// The uplink at a moment.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Up {
+    /// Its capacity for uploads, if its rate is configured: uploads are paced.
+    pub(super) goodput_bytes_per_s: Option<f64>,
+    /// Whether so much is sent that the far queue's delay may be the uplink's.
+    pub(super) is_busy: bool,
+    /// What was sent since the start.
+    pub(super) sent_bytes: u64,
+}
+
+impl Up {
+    pub(super) fn of(seen: &Seen) -> Self {
+        let (config, uplink) = (seen.settings.config(), seen.link.uplink());
+        Self {
+            goodput_bytes_per_s: config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s()),
+            is_busy: uplink.is_busy(),
+            sent_bytes: uplink.sent_bytes(),
         }
     }
 }

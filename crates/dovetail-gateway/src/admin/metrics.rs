@@ -85,6 +85,13 @@ impl Scrape {
         to.gauge("probe_up", "Whether the probe of the far queue is answered, if one is sent", None, up)?;
         let lost = [(NOTHING, self.totals.lost_probes)];
         to.counter("probes_lost", "Probes of the far queue that went unanswered", None, lost)?;
+        let up = self.uplink;
+        let paced = up.goodput_bytes_per_s.map(|rate| (NOTHING, rate));
+        to.gauge("uplink_goodput_bytes_per_second", "The uplink's capacity for uploads, if configured", None, paced)?;
+        let help = "Whether clients send so much that the far queue's delay may be the uplink's";
+        to.gauge("uplink_busy", help, None, [(NOTHING, u32::from(up.is_busy))])?;
+        let sent = [(NOTHING, up.sent_bytes)];
+        to.counter("uplink_sent", "Bytes of uploads, and of what clients sent in tunnels", Some(Unit::Bytes), sent)?;
         let figures = self.totals.figures.iter().map(|&(name, value)| ([("figure", name)], value));
         to.gauge("policy_figure", "The policy's own figures, by name and in its own units", None, figures)
     }

@@ -5,7 +5,13 @@ use std::{collections::HashMap, sync::Arc};
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
-use super::{history::Sample, link::Link, named::class_name, seen::Seen, written::Written};
+use super::{
+    history::Sample,
+    link::{Link, Up},
+    named::class_name,
+    seen::Seen,
+    written::Written,
+};
 use crate::{
     config::Config,
     counters::{BUCKETS_S, ClassCounters, Histogram},
@@ -20,6 +26,7 @@ pub(super) const MAX_USERS: usize = 20;
 pub(super) struct Scrape {
     pub(super) totals: Totals,
     pub(super) link: Link,
+    pub(super) uplink: Up,
     pub(super) goodput_bytes_per_s: f64,
     pub(super) probe_up: Option<bool>,
     pub(super) classes: Vec<Class>,
@@ -78,6 +85,7 @@ impl Scrape {
         let shared = &seen.counters;
         Self {
             link: Link::of(&view.totals, goodput_bytes_per_s),
+            uplink: Up::of(seen),
             totals: view.totals,
             goodput_bytes_per_s,
             probe_up: seen.probing.is_up(),

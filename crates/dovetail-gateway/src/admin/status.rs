@@ -6,7 +6,14 @@ use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
-use super::{chosen::Chosen, history::Sample, link::Link, named::class_name, rates::Rates, seen::Seen};
+use super::{
+    chosen::Chosen,
+    history::Sample,
+    link::{Link, Up},
+    named::class_name,
+    rates::Rates,
+    seen::Seen,
+};
 use crate::{
     config::{Config, Per},
     spent::SpentSeconds,
@@ -31,6 +38,7 @@ pub(super) struct Status {
     goodput_bytes_per_s: f64,
     #[serde(flatten)]
     link: Link,
+    uplink: Up,
     received_bytes: u64,
     /// How the far queue is measured, and whether the probe is answered; unknown if none is sent.
     probe: String,
@@ -161,6 +169,7 @@ impl Status {
             can_change: config.admin.as_ref().is_some_and(|admin| admin.token.is_some()),
             goodput_bytes_per_s,
             link: Link::of(&totals, goodput_bytes_per_s),
+            uplink: Up::of(seen),
             received_bytes: totals.units,
             probe: config.downlink.probe.to_string(),
             probe_up: seen.probing.is_up(),

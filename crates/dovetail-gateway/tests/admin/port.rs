@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::json;
+
 use crate::{
     openmetrics::Scrape,
     running::{Running, TOKEN},
@@ -145,6 +147,26 @@ fn a_probe_that_is_not_answered_is_named_and_tcp_tells_in_its_place() {
 }
 
 #[test]
+fn uploads_are_counted_and_known_to_be_unpaced_or_paced() {
+    let body = "b".repeat(20_000);
+    let send = |gateway: &Running| {
+        let (mut stream, origin) = (gateway.proxy_from("127.0.1.1"), gateway.origin);
+        write!(stream, "POST http://{origin}/100 HTTP/1.1\r\nHost: {origin}\r\nContent-Length: 20000\r\n\r\n{body}")
+            .unwrap();
+        gateway.status_when("it is sent", |status| status["uplink"]["sent_bytes"].as_u64() >= Some(20_000))
+    };
+    let unpaced = Running::start(FAST, "");
+    assert_eq!(unpaced.status()["uplink"], json!({ "goodput_bytes_per_s": null, "is_busy": false, "sent_bytes": 0 }));
+    assert_eq!(send(&unpaced)["uplink"]["sent_bytes"], 20_000);
+    assert_eq!(scrape(&unpaced).value("dovetail_gateway_uplink_sent_bytes_total"), Some(20_000.0));
+    unpaced.status_when("so much is sent", |_| send(&unpaced)["uplink"]["is_busy"] == true);
+    unpaced.status_when("little was sent for two seconds", |status| status["uplink"]["is_busy"] == false);
+    let paced = Running::with(FAST, "", "[uplink]\nrate = \"8Mbps\"\n");
+    let rate = send(&paced)["uplink"]["goodput_bytes_per_s"].as_f64().unwrap();
+    assert!((850_000.0..1_000_000.0).contains(&rate), "{rate}");
+}
+
+#[test]
 fn the_pages_tables_have_each_metric_and_each_field() {
     let page = include_str!("../../../../docs/gateway-admin.md");
     let (_, metrics) = page.split_once("## Metrics").unwrap();
@@ -152,7 +174,10 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let (echo, _) = udp_echo();
     let store = std::env::temp_dir().join(format!("dovetail-port-{}.db", std::process::id()));
     let parent = "[[parent]]\nname = \"up\"\naddress = \"127.0.0.1:9\"\nhosts = [\"far.example\"]\n";
-    let kept = format!("{parent}[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n", store.display());
+    let kept = format!(
+        "{parent}[uplink]\nrate = \"1Mbps\"\n[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n",
+        store.display()
+    );
     let gateway = Running::with(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "", &kept);
     let mut response = gateway.ask("127.0.1.1", 2_000_000);
     let status = gateway.status_when("the link is measured, for a second", |status| {
@@ -169,6 +194,7 @@ fn the_pages_tables_have_each_metric_and_each_field() {
         &status,
         &status["classes"][0],
         &status["quotas"][0],
+        &status["uplink"],
         &status["store"],
         &status["users"][0],
         &status["requests"][0],

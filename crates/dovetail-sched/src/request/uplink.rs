@@ -51,6 +51,12 @@ impl UplinkUse {
         Some(whole)
     }
 
+    /// Whether so much is sent that the uplink may be full, as last returned by [`sent`](Self::sent) or [`look`](Self::look).
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
     /// Records that this many bytes were sent. Returns whether the uplink is busy, if that has changed.
     pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
         let over = self.look(now);
