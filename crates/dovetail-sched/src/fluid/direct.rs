@@ -243,7 +243,7 @@ impl Fluid for Direct {
             let demand = supply.demand(packet);
             let Some(direction) = Direction::of(demand.times()) else { continue };
             let work = work(demand.dominant(), weight);
-            self.pass(Fine::from_nanos(now));
+            self.pass_to(now);
             self.join(flow, weight, direction, work as i64);
             return;
         }
@@ -254,6 +254,10 @@ impl Fluid for Direct {
             served.left = 0;
             self.depart(flow, supply);
         }
+    }
+
+    fn pass_to(&mut self, now: Nanos) {
+        self.pass(Fine::from_nanos(now));
     }
 
     fn reweigh(&mut self, flow: FlowId, weight: f64) {

@@ -81,13 +81,16 @@ pub trait Fluid: core::fmt::Debug + Send {
     /// The flow's packet leaves unfinished, and its next one starts.
     fn cut_short(&mut self, flow: FlowId, supply: &mut impl Supply);
 
-    /// Changes the flow's weight, from the last event on.
+    /// Serves all flows until `now`; everything done by then must have been stepped over.
+    fn pass_to(&mut self, now: Nanos);
+
+    /// Changes the flow's weight, from the time of the fluid's clock on.
     fn reweigh(&mut self, flow: FlowId, weight: f64);
 
     /// Removes the flow and all its state.
     fn forget(&mut self, flow: FlowId);
 
-    /// Changes alpha from the last event on.
+    /// Changes alpha, from the time of the fluid's clock on.
     fn set_alpha(&mut self, alpha: Alpha);
 
     /// When the next packet will be done if nothing happens before, rounded up to a whole nanosecond; as of the last
@@ -100,7 +103,7 @@ pub trait Fluid: core::fmt::Debug + Send {
     /// The flow's current dominant share: guarantee and bonus. 0 for a flow that is not served.
     fn share(&mut self, flow: FlowId) -> f64;
 
-    /// The time of the last event, in nanoseconds.
+    /// The time of the last event, or until which it has [passed](Self::pass_to) since, in nanoseconds.
     fn clock(&self) -> f64;
 
     /// The number of flows that the fluid serves.

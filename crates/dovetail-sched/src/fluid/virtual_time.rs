@@ -404,12 +404,7 @@ impl Fluid for VirtualTime {
             let demand = &supply.demand(packet);
             let Some(direction) = Direction::of_demand(demand) else { continue };
             let work = work(demand.dominant(), weight);
-            let at = Fine::from_nanos(now);
-            let grains = at.since(self.clock);
-            if grains > 0 {
-                self.settle();
-                self.pass(at, grains);
-            }
+            self.pass_to(now);
             *self.flows.at(flow) = Flow { finish: self.virtual_time + work, weight };
             self.order.set(flow, self.virtual_time + work);
             self.tally.add(weight, &direction);
@@ -424,6 +419,17 @@ impl Fluid for VirtualTime {
         if self.serves(flow) {
             self.flows.at(flow).finish = self.virtual_time;
             self.depart(flow, supply);
+            self.next_stale = true;
+        }
+    }
+
+    #[inline]
+    fn pass_to(&mut self, now: Nanos) {
+        let at = Fine::from_nanos(now);
+        let grains = at.since(self.clock);
+        if grains > 0 {
+            self.settle();
+            self.pass(at, grains);
             self.next_stale = true;
         }
     }

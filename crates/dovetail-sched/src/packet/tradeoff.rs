@@ -34,7 +34,8 @@
 //! # Changing alpha
 //!
 //! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in the
-//! fluid stays. An evicted packet's work that the fluid has not served is removed from the fluid.
+//! fluid stays. A weight holds from the last call before its change. An evicted packet's work that the fluid has not served is
+//! removed from the fluid.
 //!
 //! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are undercharged.
 //! Only ratios of weights matter, so choose weights around 1.
@@ -272,11 +273,6 @@ impl<F: Fluid> Tradeoff<F> {
         &self.fluid
     }
 
-    /// Changes alpha from now on.
-    pub fn set_alpha(&mut self, alpha: Alpha) {
-        self.fluid.set_alpha(alpha);
-    }
-
     /// The fluid's current time, if the next packet has to leave by `latest`: if that is past, the clock is stopped.
     #[inline]
     fn fluid_time(&mut self, latest: Option<Nanos>) -> Nanos {
@@ -308,6 +304,12 @@ impl<F: Fluid> Tradeoff<F> {
             }
         }
     }
+
+    /// Serves the fluid until now, also what is not done yet, for a change that acts from now on.
+    fn pass(&mut self, queues: &Queues) {
+        let at = self.catch_up(queues, None);
+        self.fluid.pass_to(at);
+    }
 }
 
 impl<F: Fluid> Policy for Tradeoff<F> {
@@ -318,7 +320,6 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         if queues.backlog().packets == 1 && self.fluid.flows() == 0 {
             self.fluid.restart(self.now);
             self.stopped = Nanos::ZERO;
-            self.tracker.served = Nanos::ZERO;
             at = self.now;
         }
         let state = self.tracker.flows.at(flow);
@@ -377,13 +378,14 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     }
 
     fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        self.pass(queues);
         self.fluid.reweigh(flow, queues.weight(flow));
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         let alpha = knobs.of(ENTRY.name).and_then(|()| alpha(knobs))?;
         self.now = self.now.max(now);
-        self.catch_up(queues, None);
+        self.pass(queues);
         self.fluid.set_alpha(alpha);
         Ok(())
     }

@@ -64,6 +64,7 @@ mod retune;
 mod size_based;
 mod specs;
 mod tradeoff;
+mod tradeoff_clock;
 mod tradeoff_forms;
 mod weights;
 mod wf2q_tags;
