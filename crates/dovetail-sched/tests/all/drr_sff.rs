@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::single::build;
 use dovetail_sched::{
-    Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler,
+    Admission, Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Weight,
     flow::{FiveTuple, FlowTable},
 };
 use proptest::prelude::*;
@@ -29,26 +29,49 @@ fn counter(scheduler: &dyn Scheduler, name: &str) -> f64 {
 const SHORT: usize = 0;
 const LONG: usize = 1;
 
-/// The paper's figures 2 and 3 with two lists, a table of flows and no shortcut. Every packet is at most the quantum, all
-/// weights are 1, and the groups' quanta are given.
+/// The paper's figures 2 and 3 with two lists, a table of flows and no shortcut, and with the quanta that the module's head
+/// derives for packets larger than a quantum. The groups' quanta over the base are given.
 struct PlainSff {
     threshold: u64,
     timeout: u64,
-    quantum: i64,
-    group_quantum: [i64; 2],
+    quantum: f64,
+    group_quantum: [u32; 2],
     long_first: bool,
-    lists: [VecDeque<u32>; 2],
-    group_dc: [i64; 2],
+    groups: [PlainGroup; 2],
     turn: usize,
+    /// The base, and the groups' round in which it may be raised: it begins with a turn that ends too far below zero.
+    base: f64,
+    round: Option<PlainRound>,
     flows: Vec<PlainFlow>,
     changes: u64,
+}
+
+#[derive(Default)]
+struct PlainGroup {
+    list: VecDeque<u32>,
+    dc: f64,
+    /// Rounds begun, the quantum of the last, and how far below zero a visit of it ended, for weight 1.
+    rounds: u64,
+    quantum: f64,
+    over: f64,
+    sent: u64,
+    evicted: u64,
+}
+
+#[derive(Default)]
+struct PlainRound {
+    had_turn: [bool; 2],
+    over: f64,
 }
 
 #[derive(Clone, Default)]
 struct PlainFlow {
     // Bytes, handle and arrival.
     queue: VecDeque<(u32, u64, u64)>,
-    dc: i64,
+    weight: f64,
+    dc: f64,
+    /// The round of its group in which it was visited last, or joined.
+    round: u64,
     bytes_scheduled: u64,
     /// The arrival of the last packet that found the queue empty, was sent, or left the queue empty when it was evicted.
     last_arrival: u64,
@@ -64,7 +87,7 @@ impl PlainFlow {
 
 impl PlainSff {
     fn group_of(&self, flow: u32) -> Option<usize> {
-        self.lists.iter().position(|list| list.contains(&flow))
+        self.groups.iter().position(|group| group.list.contains(&flow))
     }
 
     fn backlog(&self) -> (usize, u64) {
@@ -79,7 +102,7 @@ impl PlainSff {
     /// FreeBuffer(): the flow that must lose a packet.
     fn victim(&self, arriving: u32, bytes: u32, now: u64, packets_are_full: bool) -> Option<u32> {
         let group = if self.long_first {
-            if self.lists[LONG].is_empty() { SHORT } else { LONG }
+            if self.groups[LONG].list.is_empty() { SHORT } else { LONG }
         } else {
             let flow = &self.flows[arriving as usize];
             let new = flow.queue.is_empty() && now > flow.last_arrival + self.timeout;
@@ -87,13 +110,13 @@ impl PlainSff {
             let into = self.group_of(arriving).unwrap_or(would_join);
             // What the group would hold, as a multiple of its share in a buffer of its quanta.
             let fill = |group: usize| {
-                let flows = self.lists[group].iter().map(|&flow| &self.flows[flow as usize]);
+                let flows = self.groups[group].list.iter().map(|&flow| &self.flows[flow as usize]);
                 let held = if packets_are_full {
                     flows.map(|flow| flow.queue.len() as u64).sum::<u64>() + u64::from(group == into)
                 } else {
                     flows.map(PlainFlow::bytes).sum::<u64>() + u64::from(bytes) * u64::from(group == into)
                 };
-                i128::from(held) * i128::from(self.group_quantum[1 - group])
+                u128::from(held) * u128::from(self.group_quantum[1 - group])
             };
             if fill(SHORT) > fill(LONG) { SHORT } else { LONG }
         };
@@ -101,12 +124,12 @@ impl PlainSff {
             let flow = &self.flows[flow as usize];
             (flow.queue.len(), flow.changed)
         };
-        self.lists[group].iter().copied().max_by_key(key)
+        self.groups[group].list.iter().copied().max_by_key(key)
     }
 
     fn group_may_be_empty(&mut self, group: usize) {
-        if self.lists[group].is_empty() {
-            self.group_dc[group] = 0;
+        if self.groups[group].list.is_empty() {
+            (self.groups[group].dc, self.groups[group].over) = (0.0, 0.0);
             if self.turn == group {
                 self.turn = 1 - group;
             }
@@ -134,9 +157,10 @@ impl PlainSff {
             let (_, evicted, arrival) = self.flows[victim as usize].queue.pop_back().expect("a victim has packets");
             lost.push(evicted);
             self.changed(victim);
+            self.groups[group].evicted += 1;
             if self.flows[victim as usize].queue.is_empty() {
                 self.flows[victim as usize].last_arrival = arrival;
-                self.lists[group].retain(|&other| other != victim);
+                self.groups[group].list.retain(|&other| other != victim);
                 self.group_may_be_empty(group);
             }
         }
@@ -150,72 +174,131 @@ impl PlainSff {
         }
         i.queue.push_back((bytes, handle, now));
         if i.queue.len() == 1 {
-            i.dc = self.quantum;
+            i.dc = 0.0;
             let group = if i.bytes_scheduled < self.threshold { SHORT } else { LONG };
-            self.lists[group].push_back(flow);
+            self.join(group, flow);
         }
         self.changed(flow);
         lost
     }
 
+    fn join(&mut self, group: usize, flow: u32) {
+        self.groups[group].list.push_back(flow);
+        self.flows[flow as usize].round = self.groups[group].rounds;
+    }
+
+    /// The quantum of a group whose turn begins. Where one went too far below zero, the base is raised as soon as a group has had
+    /// its turn.
+    fn begin_turn(&mut self, group: usize) -> f64 {
+        if let Some(round) = &mut self.round {
+            if round.had_turn[group] {
+                self.base = self.quantum.max(round.over);
+                if round.over > 0.0 { *round = PlainRound::default() } else { self.round = None }
+            }
+            if let Some(round) = &mut self.round {
+                round.had_turn[group] = true;
+            }
+        }
+        f64::from(self.group_quantum[group]) * self.base
+    }
+
+    fn end_turn(&mut self, group: usize) {
+        let below = -self.groups[group].dc;
+        if below > self.quantum {
+            let round = self.round.get_or_insert_default();
+            round.had_turn[group] = true;
+            round.over = round.over.max(below / f64::from(self.group_quantum[group]));
+        }
+        self.turn = 1 - group;
+    }
+
     fn dequeue(&mut self) -> Option<u64> {
-        if self.lists.iter().all(VecDeque::is_empty) {
+        if self.groups.iter().all(|group| group.list.is_empty()) {
             return None;
         }
-        if self.lists[self.turn].is_empty() {
+        if self.groups[self.turn].list.is_empty() {
             self.turn = 1 - self.turn;
         }
         let turn = self.turn;
-        let flow = *self.lists[turn].front()?;
-        if self.group_dc[turn] <= 0 {
-            self.group_dc[turn] += self.group_quantum[turn];
+        if self.groups[turn].dc <= 0.0 {
+            self.groups[turn].dc += self.begin_turn(turn);
         }
+        let group = &mut self.groups[turn];
+        let flow = *group.list.front()?;
         let i = &mut self.flows[flow as usize];
-        if i.dc <= 0 {
-            i.dc += self.quantum;
+        if i.dc <= 0.0 {
+            if i.round == group.rounds {
+                group.rounds += 1;
+                group.quantum = self.quantum.max(group.over);
+                group.over = 0.0;
+            }
+            i.dc += group.quantum * i.weight;
         }
+        i.round = group.rounds;
         let (size, handle, arrival) = i.queue.pop_front().expect("a listed flow has packets");
         i.last_arrival = arrival;
-        self.group_dc[turn] -= i64::from(size);
-        i.dc -= i64::from(size);
+        group.dc -= f64::from(size);
+        group.sent += u64::from(size);
+        i.dc -= f64::from(size);
         i.bytes_scheduled += u64::from(size);
-        if self.group_dc[turn] <= 0 {
-            self.turn = 1 - turn;
-        }
+        let (becomes_long, over) = (turn == SHORT && i.bytes_scheduled >= self.threshold, -i.dc / i.weight);
         if i.queue.is_empty() {
-            self.lists[turn].pop_front();
-        } else if turn == SHORT && i.bytes_scheduled >= self.threshold {
-            self.lists[SHORT].pop_front();
-            self.lists[LONG].push_back(flow);
-        } else if i.dc <= 0 {
-            self.lists[turn].rotate_left(1);
+            group.list.pop_front();
+        } else if becomes_long {
+            group.list.pop_front();
+            self.join(LONG, flow);
+            self.groups[LONG].over = self.groups[LONG].over.max(over);
+        } else if i.dc <= 0.0 {
+            group.list.rotate_left(1);
+            group.over = group.over.max(over);
+        }
+        if self.groups[turn].dc <= 0.0 {
+            self.end_turn(turn);
         }
         self.changed(flow);
         self.group_may_be_empty(turn);
         Some(handle)
     }
+
+    fn weigh(&mut self, flow: u32, weight: f64) {
+        let i = &mut self.flows[flow as usize];
+        let old = std::mem::replace(&mut i.weight, weight);
+        let over = -i.dc / weight;
+        if let Some(group) = self.group_of(flow).filter(|_| old != weight) {
+            self.groups[group].over = self.groups[group].over.max(over);
+        }
+    }
 }
 
 /// Ratios, and the quanta of the groups over the base.
-const RATIOS: &[(&str, [i64; 2])] =
+const RATIOS: &[(&str, [u32; 2])] =
     &[("0.5", [1, 2]), ("1", [1, 1]), ("2", [2, 1]), ("3", [3, 1]), ("1000000", [1_000_000, 1])];
 
+/// What happens to a scheduler.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Offer(u32, u32),
+    Serve,
+    Weigh(u32, f64),
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn it_is_the_pseudo_code(
         (ratio, group_quantum) in prop::sample::select(RATIOS),
         threshold in prop_oneof![Just(1u64), 500u64..8000],
-        quantum in 1600u32..3000,
+        quantum in prop_oneof![1600u32..3000, 1u32..1600],
         timeout in prop_oneof![Just(0u64), 50u64..2000, Just(u64::MAX)],
         long_first in any::<bool>(),
         packets in prop::option::of(1u32..25),
         bytes in prop::option::of(2000u64..20_000),
         on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy][..]),
         steps in prop::collection::vec((prop_oneof![
-            5 => (0u32..6, prop_oneof![0u32..100, 1u32..1600]).prop_map(Some),
-            4 => Just(None),
+            20 => (0u32..6, prop_oneof![0u32..100, 1u32..1600, 1u32..8000]).prop_map(|(flow, bytes)| Step::Offer(flow, bytes)),
+            16 => Just(Step::Serve),
+            1 => (0u32..6, prop::sample::select(&[0.125, 0.5, 1.0, 8.0][..])).prop_map(|(flow, weight)| Step::Weigh(flow, weight)),
         ], prop_oneof![4 => 0u64..20, 1 => 20u64..1000]), 1..300),
     ) {
         let limits = Limits { packets, bytes, on_full, ..Limits::UNLIMITED };
@@ -224,27 +307,36 @@ proptest! {
         let policy =
             format!("drr-sff:threshold={threshold},ratio={ratio},timeout={timeout_text},quantum={quantum},steal={steal}");
         let mut scheduler = build(&policy, 1, limits, &[]);
-        let quantum = i64::from(quantum);
+        let quantum = f64::from(quantum);
         let mut plain = PlainSff {
             threshold,
             timeout: timeout.min(9_000_000_000_000_000_000),
             quantum,
-            group_quantum: group_quantum.map(|times| times * quantum),
+            group_quantum,
             long_first,
-            lists: [VecDeque::new(), VecDeque::new()],
-            group_dc: [0, 0],
+            groups: Default::default(),
             turn: SHORT,
-            flows: vec![PlainFlow::default(); 6],
+            base: quantum,
+            round: None,
+            flows: vec![PlainFlow { weight: 1.0, ..PlainFlow::default() }; 6],
             changes: 0,
         };
         let mut now = 0;
-        let drain = std::iter::repeat_n((None, 1), steps.len());
+        let drain = std::iter::repeat_n((Step::Serve, 1), steps.len());
         for (handle, (step, gap)) in (0..).zip(steps.iter().copied().chain(drain)) {
             now += gap;
-            let Some((flow, bytes)) = step else {
-                let out = scheduler.dequeue(Nanos(now)).map(|out| out.packet.handle);
-                prop_assert_eq!(out, plain.dequeue(), "at {}", handle);
-                continue;
+            let (flow, bytes) = match step {
+                Step::Offer(flow, bytes) => (flow, bytes),
+                Step::Serve => {
+                    let out = scheduler.dequeue(Nanos(now)).map(|out| out.packet.handle);
+                    prop_assert_eq!(out, plain.dequeue(), "at {}", handle);
+                    continue;
+                }
+                Step::Weigh(flow, weight) => {
+                    scheduler.set_weight(FlowId(flow), Weight::new(weight).expect("in range"));
+                    plain.weigh(flow, weight);
+                    continue;
+                }
             };
             let admission = offer(&mut *scheduler, flow, bytes, handle, now);
             let mut lost: Vec<u64> = std::iter::from_fn(|| scheduler.poll_evicted()).map(|lost| lost.handle).collect();
@@ -255,6 +347,10 @@ proptest! {
         }
         prop_assert_eq!(scheduler.backlog().packets, 0);
         prop_assert_eq!(counter(&*scheduler, "short_flows") + counter(&*scheduler, "long_flows"), 0.0);
+        for (group, name) in plain.groups.iter().zip(["short", "long"]) {
+            prop_assert_eq!(counter(&*scheduler, &format!("{name}_sent_bytes")), group.sent as f64);
+            prop_assert_eq!(counter(&*scheduler, &format!("{name}_evicted")), group.evicted as f64);
+        }
     }
 }
 

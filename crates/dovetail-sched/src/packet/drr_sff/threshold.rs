@@ -71,8 +71,8 @@ impl Following {
 #[inline]
 fn first_above(position: u64) -> usize {
     let Some(octave) = (position / candidate(0)).checked_ilog2() else { return 0 };
-    let at = 2 * octave as usize + 1;
-    (at + usize::from(at < CANDIDATES && position >= candidate(at))).min(CANDIDATES)
+    let at = (2 * octave as usize + 1).min(CANDIDATES);
+    (at + usize::from(position >= candidate(at))).min(CANDIDATES)
 }
 
 #[cfg(test)]
@@ -91,6 +91,34 @@ mod tests {
         fn the_first_candidate_above_is_that_of_a_scan(position in prop_oneof![0u64..5000, 0u64..40_000_000, any::<u64>()]) {
             let scanned = (0..CANDIDATES).find(|&at| candidate(at) > position).unwrap_or(CANDIDATES);
             prop_assert_eq!(first_above(position), scanned);
+        }
+
+        /// Against every packet sent, its bytes halved in 16 MiB.
+        #[test]
+        fn it_is_the_least_candidate_that_carries_the_target(
+            target in 0.01..0.99f64,
+            packets in prop::collection::vec((prop_oneof![0u64..5000, 0u64..20_000_000], 30_000u32..300_000), 1..120),
+        ) {
+            let mut following = Following::new(target);
+            let (mut sent, mut since) = (std::vec::Vec::new(), 0);
+            let mut updates = 0;
+            for (position, bytes) in packets {
+                let threshold = following.sent(position, bytes);
+                sent.push((position, f64::from(bytes), updates));
+                since += bytes;
+                prop_assert_eq!(threshold.is_some(), since >= 256 << 10, "after {} bytes", since);
+                let Some(threshold) = threshold else { continue };
+                let below = |limit: u64| -> f64 {
+                    let counted = sent.iter().filter(|&&(position, ..)| position < limit);
+                    counted.map(|&(_, bytes, at)| bytes * 0.5f64.powf(f64::from(updates - at) / 64.0)).sum()
+                };
+                let all = below(u64::MAX);
+                let most = candidate(CANDIDATES - 1);
+                prop_assert!(threshold == most || below(threshold) >= (target - 1e-9) * all);
+                let smaller = (0..CANDIDATES).map(candidate).take_while(|&other| other < threshold).last();
+                prop_assert!(smaller.is_none_or(|smaller| below(smaller) < (target + 1e-9) * all));
+                (since, updates) = (0, updates + 1);
+            }
         }
     }
 }
