@@ -178,9 +178,12 @@ pub struct DrrSff {
     bases: [f64; 2],
     quanta_bytes: [f64; 2],
     // Tracked only while a group overshot by more than the quantum in this round or the last: which groups had a turn in this
-    // round, and the largest overshoot, as the base that makes it up in one quantum.
+    // round, the first of them, and the largest overshoot, as the base that makes it up in one quantum. Rounds that are not
+    // tracked begin with the same group as the last that was: otherwise a group could get two turns of a small base, and the
+    // other two of a large one.
     is_raised: bool,
     had_turn: [bool; 2],
+    begins_round: usize,
     over_bytes: f64,
     ages: Ages,
     active: Slab<Active>,
@@ -205,6 +208,7 @@ impl DrrSff {
             quanta_bytes: [0.0; 2],
             is_raised: false,
             had_turn: [false; 2],
+            begins_round: SHORT,
             over_bytes: 0.0,
             ages: Ages::new(settings.timeout),
             active: Slab::new(),
@@ -271,6 +275,7 @@ impl DrrSff {
     fn begin_raised_turn(&mut self, group: usize) {
         if self.had_turn[group] {
             self.had_turn = [false; 2];
+            self.begins_round = group;
             self.set_base(self.quantum_bytes.max(self.over_bytes));
             self.is_raised = self.over_bytes > 0.0;
             self.over_bytes = 0.0;
@@ -283,7 +288,9 @@ impl DrrSff {
     fn turn_went_over(&mut self, group: usize) {
         if !self.is_raised {
             self.is_raised = true;
-            self.had_turn = [group == SHORT, group == LONG];
+            // If it is the second one, the round is over.
+            self.had_turn = [true; 2];
+            self.had_turn[other(group)] = group != self.begins_round;
         }
         self.over_bytes = self.over_bytes.max(-self.groups[group].deficit_bytes / self.bases[group]);
     }
