@@ -3,7 +3,10 @@
 
 use std::collections::VecDeque;
 
-use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage, Weight};
+use crate::single::build;
+use dovetail_sched::{
+    Demand, DropPolicy, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage, Weight,
+};
 use proptest::prelude::*;
 
 const FLOWS: usize = 5;
@@ -120,10 +123,24 @@ proptest! {
     }
 }
 
+/// A packet that virtual time has passed does not fall back when the one before it is evicted.
+#[test]
+fn an_evicted_packet_holds_up_nothing_that_is_late() {
+    let limits = Limits { flow_packets: Some(2), on_full: DropPolicy::Head, ..Limits::UNLIMITED };
+    let mut cbcs = build("cbcs:estimator=known", 1, limits, &[]);
+    // Flow 0's end at 10 and 20. Flow 1's comes at 100, which is V, and ends at 105; flow 0's third evicts the first.
+    for (handle, (flow, time, now)) in (0..).zip([(0, 10, 0), (0, 10, 0), (1, 5, 100), (0, 10, 100)]) {
+        let demand = Demand::new(&[Nanos(time)]).expect("one resource");
+        let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos(now), handle, demand };
+        assert!(cbcs.enqueue(&packet, Nanos(now)).is_queued());
+    }
+    let sent: Vec<u64> = std::iter::from_fn(|| cbcs.dequeue(Nanos(100))).map(|out| out.packet.handle).collect();
+    assert_eq!(sent, [1, 2, 3]);
+}
+
 /// Queued packets move up by the charge of an evicted one before them, as if it had never arrived.
 #[test]
 fn an_evicted_packet_takes_its_charge_with_it() {
-    use dovetail_sched::DropPolicy;
     let limits = Limits { flow_packets: Some(2), on_full: DropPolicy::Head, ..Limits::UNLIMITED };
     let mut scheduler = "cbcs:estimator=known".parse::<PolicySpec>().unwrap().build(&Setup::new(1, limits)).unwrap();
     let mut offer = |flow, handle, time| {

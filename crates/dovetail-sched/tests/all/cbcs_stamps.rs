@@ -1,5 +1,5 @@
-//! `cbcs` with the stamp of every queued packet written down and each choice made by a scan, while flows lose all their packets,
-//! are forgotten and weighed anew. No time passes, so that the paper's clock stands still.
+//! `cbcs` with the stamp of every queued packet written down and each choice made by a scan, while flows lose packets, are
+//! forgotten and weighed anew. No time passes, so that the paper's clock stands still.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::{
     single::build,
     steps::{EXACT, FLOWS, Flows, Plain, compare, steps},
 };
-use dovetail_sched::Limits;
+use dovetail_sched::{DropPolicy, Limits};
 use proptest::prelude::*;
 
 /// All that is known of a flow: where its packets start and end.
@@ -22,6 +22,7 @@ struct Lane {
 
 struct Stamps {
     serves: bool,
+    is_limited: bool,
     clock: f64,
     served: f64,
     lanes: Vec<Lane>,
@@ -61,6 +62,26 @@ impl Plain for Stamps {
         Some(flow)
     }
 
+    fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// A packet behind the one that is lost starts in its place, if that is not past; how far they were apart stays.
+    fn evicted(&mut self, flows: &Flows, flow: usize, is_head: bool) {
+        let Some(new_head) = flows.queues[flow].front() else { return self.discarded(flows, flow) };
+        let charge = charge(new_head, flows.weights[flow]);
+        let lane = &mut self.lanes[flow];
+        if !is_head {
+            lane.queued.pop_back();
+        } else {
+            lane.queued.pop_front();
+            let earliest = lane.sent.max(self.clock) + charge;
+            let moved_up = (lane.queued[0] - earliest).max(0.0);
+            lane.queued.iter_mut().for_each(|stamp| *stamp -= moved_up);
+        }
+        lane.finish = lane.queued[lane.queued.len() - 1];
+    }
+
     /// What was not sent is not charged.
     fn discarded(&mut self, _flows: &Flows, flow: usize) {
         let lane = &mut self.lanes[flow];
@@ -95,16 +116,25 @@ impl Plain for Stamps {
     }
 }
 
+/// Without limits, and where heads or tails of queues are evicted.
+const LIMITS: [Limits; 3] = [
+    Limits::UNLIMITED,
+    Limits { flow_packets: Some(4), on_full: DropPolicy::Head, ..Limits::UNLIMITED },
+    Limits { packets: Some(8), on_full: DropPolicy::Longest, ..Limits::UNLIMITED },
+];
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
     fn serves_the_smallest_stamp(
         serves in any::<bool>(),
+        limits in prop::sample::select(&LIMITS[..]),
         (resources, steps) in (1usize..=2).prop_flat_map(|resources| (Just(resources), steps(resources, EXACT, 150))),
     ) {
         let policy = if serves { "cbcs:estimator=known,clock=self" } else { "cbcs:estimator=known" };
-        let mut stamps = Stamps { serves, clock: 0.0, served: 0.0, lanes: vec![Lane::default(); FLOWS] };
-        compare(&mut *build(policy, resources, Limits::UNLIMITED, &[]), &mut stamps, resources, &steps)?;
+        let is_limited = limits != Limits::UNLIMITED;
+        let mut stamps = Stamps { serves, is_limited, clock: 0.0, served: 0.0, lanes: vec![Lane::default(); FLOWS] };
+        compare(&mut *build(policy, resources, limits, &[]), &mut stamps, resources, &steps)?;
     }
 }

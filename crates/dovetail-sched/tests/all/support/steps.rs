@@ -70,6 +70,12 @@ pub trait Plain {
     fn serve(&mut self, flows: &mut Flows) -> Option<usize>;
     /// The packet that was served this many packets after the first is through the pipeline, or has left it.
     fn crossed(&mut self, _flow: usize, _number: usize) {}
+    /// Whether packets can be refused and evicted.
+    fn is_limited(&self) -> bool {
+        false
+    }
+    /// The flow lost the first of its packets, or else the last.
+    fn evicted(&mut self, _flows: &Flows, _flow: usize, _is_head: bool) {}
     /// The flow lost all its packets.
     fn discarded(&mut self, _flows: &Flows, _flow: usize) {}
     fn weighed(&mut self, _flows: &Flows, _flow: usize, _old: f64) {}
@@ -104,7 +110,22 @@ pub fn compare(
                     handle: at as u64,
                     demand: Demand::new(&times).expect("1 to 8 resources"),
                 };
-                prop_assert!(scheduler.enqueue(&packet, Nanos::ZERO).is_queued());
+                let is_queued = scheduler.enqueue(&packet, Nanos::ZERO).is_queued();
+                for lost in std::iter::from_fn(|| scheduler.poll_evicted()) {
+                    let flow = lost.flow.index();
+                    let is_head = handles[flow].front() == Some(&lost.handle);
+                    let (handle, _) = if is_head {
+                        (handles[flow].pop_front(), flows.queues[flow].pop_front())
+                    } else {
+                        (handles[flow].pop_back(), flows.queues[flow].pop_back())
+                    };
+                    prop_assert!(plain.is_limited() && handle == Some(lost.handle));
+                    plain.evicted(&flows, flow, is_head);
+                }
+                if !is_queued {
+                    prop_assert!(plain.is_limited());
+                    continue;
+                }
                 flows.queues[*flow].push_back(demand.clone());
                 handles[*flow].push_back(at as u64);
                 plain.arrived(&flows, *flow);
