@@ -5,7 +5,7 @@ use crate::{
     single::build,
     steps::{EXACT, FLOWS, Flows, Plain, compare, steps},
 };
-use dovetail_sched::Limits;
+use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler};
 use proptest::prelude::*;
 
 struct Tags {
@@ -89,8 +89,16 @@ proptest! {
     fn chooses_by_tags_as_a_scan_does(
         (resources, steps) in (1usize..=3).prop_flat_map(|resources| (Just(resources), steps(resources, EXACT, 150))),
         (text, lag) in prop::sample::select(&[("0", None), ("10ns", Some(10.0)), ("inf", Some(f64::INFINITY))][..]),
+        is_turned in any::<bool>(),
     ) {
-        let mut drfq = build(&format!("drfq:dovetail={text}"), resources, Limits::UNLIMITED, &[]);
+        let spec: PolicySpec = format!("drfq:dovetail={text}").parse().expect("valid");
+        let mut drfq = if lag.is_some() && is_turned {
+            let mut drfq = build("drfq:dovetail=3ns", resources, Limits::UNLIMITED, &[]);
+            drfq.retune(&spec.knobs(), Nanos::ZERO).expect("the lag can be turned");
+            drfq
+        } else {
+            build(&spec.to_string(), resources, Limits::UNLIMITED, &[])
+        };
         compare(&mut *drfq, &mut Tags::new(resources, lag), resources, &steps)?;
     }
 }

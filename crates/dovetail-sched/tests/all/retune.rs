@@ -107,6 +107,21 @@ fn a_knob_that_is_turned_acts_as_one_that_was_set() {
     assert_eq!(acted, expected);
 }
 
+/// One tag for all resources and one for each do not become the other; the lag between several does.
+#[test]
+fn the_tags_of_a_drfq_that_runs_stay_as_many() {
+    for (from, to, can) in
+        [("0", "0", true), ("0", "1ms", false), ("1ms", "0", false), ("1ms", "2ms", true), ("inf", "0", false)]
+    {
+        let mut scheduler = backlogged(&format!("drfq:dovetail={from}"));
+        let spec: PolicySpec = format!("drfq:dovetail={to}").parse().expect("valid");
+        let turned = scheduler.retune(&spec.knobs(), Nanos(500));
+        let refused = matches!(turned, Err(PolicyError::Fixed { policy: "drfq", .. }));
+        assert_eq!((turned.is_ok(), refused), (can, !can), "{from} to {to}");
+        assert_eq!(drained(&mut *scheduler), 60);
+    }
+}
+
 fn built(policy: &str) -> Box<dyn Scheduler> {
     let spec: PolicySpec = policy.parse().expect("a policy");
     spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built")
