@@ -220,3 +220,48 @@ impl Assignment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The least sum of gaps over all assignments of followers to the rows from `row` on, by brute force.
+    fn least(gaps: &[Vec<u64>], row: usize, taken: u32) -> u64 {
+        if row == gaps.len() {
+            return 0;
+        }
+        let columns = (0..gaps.len()).filter(|&q| q != row && taken & (1 << q) == 0);
+        let sums = columns.map(|q| gaps[row][q].saturating_add(least(gaps, row + 1, taken | 1 << q)));
+        sums.min().unwrap_or(u64::MAX)
+    }
+
+    fn square() -> impl Strategy<Value = Vec<Vec<u64>>> {
+        let gap = prop_oneof![Just(0u64), 0u64..4, 0u64..1000];
+        (2usize..=7).prop_flat_map(move |side| prop::collection::vec(prop::collection::vec(gap.clone(), side), side))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        /// And what was solved before leaves no trace.
+        #[test]
+        fn the_bound_is_the_least_assignment_and_the_tour_has_every_row(all in prop::collection::vec(square(), 1..4)) {
+            let mut reused = Assignment::default();
+            for gaps in &all {
+                let mut matrix = Matrix::default();
+                matrix.fill(gaps.len(), |p, q| gaps[p][q]);
+                let (mut tour, mut fresh_tour) = (Vec::new(), Vec::new());
+                let bound = reused.solve(&matrix, &mut tour);
+                prop_assert_eq!(bound as u64, least(gaps, 0, 0));
+                prop_assert_eq!(bound, Assignment::default().solve(&matrix, &mut fresh_tour));
+                prop_assert_eq!(&tour, &fresh_tour);
+                prop_assert!(matrix.sum(&tour) >= bound);
+                prop_assert_eq!((tour.first(), tour.last()), (Some(&0), Some(&0)));
+                tour.pop();
+                tour.sort_unstable();
+                prop_assert_eq!(tour, (0..gaps.len() as u16).collect::<Vec<_>>());
+            }
+        }
+    }
+}
