@@ -112,6 +112,18 @@ fn the_clock_stops_for_as_long_as_a_packet_is_late() {
 }
 
 #[test]
+fn the_clock_does_not_make_up_for_what_it_lost_twice() {
+    let mut tradeoff = Clocked::new(1, Limits::UNLIMITED);
+    for _ in 0..3 {
+        tradeoff.put(0, &[10], 0);
+    }
+    // The first is 998 late, the second another 90: it starts at 10 of the fluid's clock.
+    assert_eq!([tradeoff.take(1000), tradeoff.take(1100)], [Some(0), Some(1)]);
+    assert_eq!(tradeoff.next(1100), Some((20 + 998 + 90, 2)));
+    assert_eq!(tradeoff.stopped_ns(), 998.0 + 90.0);
+}
+
+#[test]
 fn times_do_not_count_anew_while_a_packet_waits_that_the_fluid_has_served() {
     let mut tradeoff = Clocked::new(1, Limits::UNLIMITED);
     tradeoff.put(0, &[100], 0);
@@ -148,11 +160,11 @@ fn a_head_that_the_fluid_has_served_is_evicted_at_no_cost_to_the_next() {
 
 #[test]
 fn a_tail_that_is_evicted_half_served_leaves_the_fluid() {
-    let limits = Limits { packets: Some(2), on_full: DropPolicy::Longest, ..Limits::UNLIMITED };
+    let limits = Limits { packets: Some(3), on_full: DropPolicy::Longest, ..Limits::UNLIMITED };
     let mut tradeoff = beside_a_long_packet(limits);
     let [first, _half_served] = [tradeoff.put(0, &[10], 0), tradeoff.put(0, &[1000], 0)];
-    let other = tradeoff.put(1, &[1], 100);
-    assert_eq!([tradeoff.take(100), tradeoff.take(100)], [Some(first), Some(other)]);
+    let others = [tradeoff.put(1, &[1], 50), tradeoff.put(3, &[1], 100)];
+    assert_eq!([0; 3].map(|_| tradeoff.take(100)), [Some(first), Some(others[0]), Some(others[1])]);
     let next = tradeoff.put(0, &[10], 110);
     assert_eq!(tradeoff.take(110), Some(next));
 }
