@@ -36,6 +36,9 @@ pub trait Policy: fmt::Debug + Send {
     /// Not called while nothing is queued.
     fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch>;
 
+    /// A packet is about to be evicted at `now`, to make room for one that arrives.
+    fn making_room(&mut self, _queues: &mut Queues, _now: Nanos) {}
+
     /// The queued packet `lost` was evicted; `queues` no longer has it.
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);
 

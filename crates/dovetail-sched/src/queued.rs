@@ -68,6 +68,7 @@ impl<P: Policy> Queued<P> {
             if self.queues.is_empty(victim) || (victim == packet.flow && end == Evicted::Tail) {
                 return Err(reason);
             }
+            self.policy.making_room(&mut self.queues, now);
             self.evict(victim, end);
         }
         Ok(())

@@ -34,8 +34,8 @@
 //! # Changing alpha
 //!
 //! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in the
-//! fluid stays. A weight holds from the last call before its change. An evicted packet's work that the fluid has not served is
-//! removed from the fluid.
+//! fluid stays. A weight holds from the last call before its change. An evicted packet's work that the fluid has not served by
+//! then is removed from the fluid.
 //!
 //! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are undercharged.
 //! Only ratios of weights matter, so choose weights around 1.
@@ -346,6 +346,12 @@ impl<F: Fluid> Policy for Tradeoff<F> {
                 return None;
             }
         }
+    }
+
+    /// What the fluid serves of a packet until it is evicted is served.
+    fn making_room(&mut self, queues: &mut Queues, now: Nanos) {
+        self.now = self.now.max(now);
+        self.pass(queues);
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {

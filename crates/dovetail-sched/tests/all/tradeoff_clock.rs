@@ -151,20 +151,31 @@ fn a_head_that_the_fluid_has_served_is_evicted_at_no_cost_to_the_next() {
     let limits = Limits { flow_packets: Some(2), on_full: DropPolicy::Head, ..Limits::UNLIMITED };
     let mut tradeoff = beside_a_long_packet(limits);
     let [_lost, half_served] = [tradeoff.put(0, &[10], 0), tradeoff.put(0, &[1000], 0)];
-    // At 100 the fluid has served 40 of the second, and until 103 it serves another flow as well.
-    let other = tradeoff.put(1, &[1], 100);
+    // At 100 the fluid has served 40 of the second.
     let last = tradeoff.put(0, &[10], 100);
-    assert_eq!([tradeoff.take(100), tradeoff.take(100)], [Some(half_served), Some(other)]);
-    assert_eq!(tradeoff.next(100), Some((103 + 2 * 959, last)));
+    assert_eq!(tradeoff.take(100), Some(half_served));
+    assert_eq!(tradeoff.next(100), Some((100 + 2 * 960, last)));
+}
+
+/// Its place goes to the next at that moment: none of it starts before.
+#[test]
+fn a_head_that_is_evicted_half_served_ends_in_the_fluid_then() {
+    let limits = Limits { flow_packets: Some(2), on_full: DropPolicy::Head, ..Limits::UNLIMITED };
+    let mut tradeoff = beside_a_long_packet(limits);
+    let [_half_served, next] = [tradeoff.put(0, &[1000], 0), tradeoff.put(0, &[300], 50)];
+    let last = tradeoff.put(0, &[10], 100);
+    assert_eq!(tradeoff.take(100), Some(next));
+    assert_eq!(tradeoff.next(100), Some((100 + 2 * 300, last)));
+    assert_eq!(tradeoff.stopped_ns(), 0.0);
 }
 
 #[test]
 fn a_tail_that_is_evicted_half_served_leaves_the_fluid() {
-    let limits = Limits { packets: Some(3), on_full: DropPolicy::Longest, ..Limits::UNLIMITED };
+    let limits = Limits { packets: Some(2), on_full: DropPolicy::Longest, ..Limits::UNLIMITED };
     let mut tradeoff = beside_a_long_packet(limits);
     let [first, _half_served] = [tradeoff.put(0, &[10], 0), tradeoff.put(0, &[1000], 0)];
-    let others = [tradeoff.put(1, &[1], 50), tradeoff.put(3, &[1], 100)];
-    assert_eq!([0; 3].map(|_| tradeoff.take(100)), [Some(first), Some(others[0]), Some(others[1])]);
+    let other = tradeoff.put(1, &[1], 100);
+    assert_eq!([tradeoff.take(100), tradeoff.take(100)], [Some(first), Some(other)]);
     let next = tradeoff.put(0, &[10], 110);
     assert_eq!(tradeoff.take(110), Some(next));
 }
