@@ -208,6 +208,33 @@ fn a_link_that_slows_down_is_found_out_and_so_is_one_that_recovers() {
 }
 
 #[test]
+fn a_link_that_is_interrupted_is_full_afterwards() {
+    if !possible() {
+        return;
+    }
+    // Two seconds in which it carries a packet or two: what a radio or satellite link does every now and then.
+    let cells = [(Via::Absolute, 40), (Via::Connect, 40), (Via::Absolute, 600), (Via::Connect, 600)];
+    let seen = side_by_side(4, &cells, |(via, trip)| {
+        let jobs: Vec<_> = (0..6).map(|user| download(0, user, via)).collect();
+        let rates = vec![(ms(40_000), 10_000), (ms(42_000), 4_000_000)];
+        let spec = PlaySpec { warm_up: ms(20_000), duration: ms(65_000), drain: ms(0), rates, ..PlaySpec::default() };
+        let played = play(
+            &link(4_000_000, ms(trip), &[6]),
+            &gateway(Settings { weights: &[1], ..Settings::default() }),
+            &jobs,
+            &spec,
+        );
+        let of = |from, to| played.jobs.iter().map(|one| one.bytes.rate_bps(ms(from), ms(to))).sum::<f64>() / 1e6;
+        let (before, after) = (of(25_000, 40_000), of(45_000, 60_000));
+        eprintln!(
+            "{via:?}, {trip} ms: {before:.2} Mbit/s before two seconds without a link, {after:.2} from 3 s after them"
+        );
+        after / before
+    });
+    assert!(seen.iter().all(|&part| part > 0.85), "{seen:.2?}");
+}
+
+#[test]
 fn uploads_of_any_number_leave_the_downlink_alone() {
     if !possible() {
         return;

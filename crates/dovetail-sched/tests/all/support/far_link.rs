@@ -9,7 +9,7 @@ use std::{
 
 use dovetail_sched::{
     Nanos,
-    request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, UserId},
+    request::{ClassId, FarQueue, Request, RequestId, RequestScheduler, UserId},
 };
 
 /// The most units that arrive in one piece.
@@ -80,7 +80,7 @@ enum Event {
     },
     Probe,
     ProbeBack {
-        delay: u64,
+        number: u64,
     },
     Ask {
         job: usize,
@@ -102,6 +102,7 @@ pub struct FarLink<'a> {
     free: VecDeque<u32>,
     jobs: Vec<Job>,
     look_at: u64,
+    probes: FarQueue,
     pub done: Vec<Done>,
     /// Units taken in, by class.
     pub taken: Vec<u64>,
@@ -128,6 +129,7 @@ impl<'a> FarLink<'a> {
             free: VecDeque::new(),
             jobs: Vec::new(),
             look_at: u64::MAX,
+            probes: FarQueue::default(),
             done: Vec::new(),
             taken: vec![0; classes],
             headers: vec![0; classes],
@@ -142,6 +144,11 @@ impl<'a> FarLink<'a> {
     pub fn ask(&mut self, job: Job, at: u64) {
         self.jobs.push(job);
         self.at(at, Event::Ask { job: self.jobs.len() - 1 });
+    }
+
+    /// The link carries nothing for this long, in ns, once it has carried what is in the far queue.
+    pub fn stop_for(&mut self, ns: u64) {
+        self.empty_at = self.empty_at.max(self.now) + ns;
     }
 
     /// Runs until an event after which `stop` returns true, or to `end`; returns whether it was the former.
@@ -175,10 +182,15 @@ impl<'a> FarLink<'a> {
             Event::Look => {}
             Event::Probe => {
                 let delay = self.empty_at.saturating_sub(self.now);
-                self.at(self.now + delay + PROBE_WAY, Event::ProbeBack { delay });
+                let number = self.probes.probe(now);
+                self.at(self.now + delay + PROBE_WAY, Event::ProbeBack { number });
                 self.at(self.now + PROBE_EVERY, Event::Probe);
+                self.gateway.far_queue(self.probes.delay(now), now);
             }
-            Event::ProbeBack { delay } => self.gateway.far_queue(Some(FarDelay::of(Nanos(delay))), now),
+            Event::ProbeBack { number } => {
+                self.probes.back(number, now);
+                self.gateway.far_queue(self.probes.delay(now), now);
+            }
             Event::Ask { job } => {
                 let job = self.jobs[job];
                 let id = self.free.pop_front().unwrap_or(self.flows.len() as u32);

@@ -37,6 +37,10 @@
 //! link has carried that much. A second would not prove it, since what waits unread in many windows can be read in one. A short
 //! queue has a pace of up to `C·(1 + g)`, so there is room to grow while the link carries what is let in.
 //!
+//! A link that brings nothing at all is interrupted rather than slow: a radio link that changes its cell, a satellite that sets.
+//! There is no jump while nothing has arrived for as long as a turn takes at the slowest rate that a jump leaves, and at least a
+//! quarter of a second; nor in the second after that, since the one before it proves nothing.
+//!
 //! A jump leaves at least a sixteenth of the given rate. So a link that slows down to a quarter is detected in a second or two,
 //! its recovery in `ln 4/4k` = 10 s, and a wrong given rate is corrected in `ln 2/k` = 20 s for each factor of 2.
 //!
@@ -102,6 +106,8 @@ const DOUBTS_AT: f64 = 0.95;
 const JUMPS_AT: f64 = 0.7;
 /// A jump leaves at least this fraction of the given rate.
 const MIN_JUMP: f64 = 1.0 / 16.0;
+/// Less than this without an arrival is no interruption: links whose senders wait a round trip for a window are as silent.
+const MIN_GAP: Nanos = Nanos::from_millis(250);
 /// How long the queue must have been short or long: as long as arrivals are remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
 
@@ -120,6 +126,8 @@ pub(super) struct Pace {
     at: Nanos,
     demand: Demand,
     meter: Meter,
+    // When units last arrived.
+    came: Nanos,
     // T, in seconds.
     trip_s: f64,
     // Since when the far queue has been below a quarter of `d*`, and above twice its value.
@@ -156,6 +164,7 @@ impl Pace {
             at: Nanos::ZERO,
             demand: Demand::None,
             meter: Meter::default(),
+            came: Nanos::ZERO,
             trip_s: 0.0,
             short_since: None,
             long_since: None,
@@ -209,6 +218,14 @@ impl Pace {
 
     /// This many units were received.
     pub(super) fn came(&mut self, units: u64) {
+        if units == 0 {
+            return;
+        }
+        // What the interruption has delayed proves nothing.
+        if self.is_interrupted() {
+            self.long_since = self.long_since.map(|_| self.at);
+        }
+        self.came = self.at;
         self.meter.came(units);
     }
 
@@ -232,7 +249,7 @@ impl Pace {
         let Some((delay, _)) = self.told.filter(|_| is_full && is_steady && self.learns && !self.uplink_is_busy) else {
             return;
         };
-        if self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
+        if self.is_interrupted() || self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
             return;
         }
         self.capacity = self.meter.per_s().clamp(self.given * MIN_JUMP, self.capacity.max(self.given * MIN_JUMP));
@@ -338,6 +355,12 @@ impl Pace {
     /// The far queue's delay, if it is known and can be due to the downlink.
     fn believed(&self) -> Option<Nanos> {
         self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim.target())
+    }
+
+    /// Whether nothing has arrived for so long that the link carries nothing.
+    fn is_interrupted(&self) -> bool {
+        let turn_ns = self.turn / (self.given * MIN_JUMP) * 1e9;
+        self.at - self.came > Nanos::from_f64(turn_ns).max(MIN_GAP)
     }
 
     /// Whether a state that began at `since`, if it did, has lasted for `long`.

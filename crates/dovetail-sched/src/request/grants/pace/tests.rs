@@ -107,6 +107,17 @@ fn a_link_that_brings_far_less_is_believed_at_once_and_its_queue_goes_first() {
 }
 
 #[test]
+fn a_link_that_brings_nothing_is_not_believed_to_be_slow_but_one_that_brings_little_afterwards_is() {
+    let mut pace = Pace::new(1e6, 10, AIM, true);
+    play(&mut pace, 0, 1e6, AIM);
+    let seen = play(&mut pace, 30, 0.0, Nanos::from_secs(1));
+    // As the queue is long, and no faster.
+    assert!(seen[1].0 > 0.93e6 && seen[29].0 > 0.99e6 * f64::exp(-0.035 * 30.0), "{seen:?}");
+    let seen = play(&mut pace, 60, 5e4, Nanos::from_secs(1));
+    assert!(seen[0].0 > 0.3e6 && seen[2].0 < 0.07e6, "{seen:?}");
+}
+
+#[test]
 fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
     let mut pace = Pace::new(1e6, 10, AIM, true);
     let seen = play(&mut pace, 0, 1e6, Nanos::from_secs(1));
