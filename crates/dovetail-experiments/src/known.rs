@@ -120,12 +120,6 @@ const KNOWN: &[Known] = &[
         why: "a run of 200 s is short for large responses, which wait under either",
     },
     Known {
-        experiment: "msfrs-fig9",
-        rows: &["open 0.9, lognormal: responses over 200 kB, grants"],
-        why: "they take 7.9 % longer in the median of ten runs, which is less than runs differ by; the medians of their means are 14.3 s, and \
-              15.4 s under the ordinary gateway",
-    },
-    Known {
         experiment: "msfrs-fig11",
         rows: &["utilisation, 100 to 500 s"],
         why: "before the quiet time the link is 2.7 points less used than in the paper, after it as much; not traced further",
