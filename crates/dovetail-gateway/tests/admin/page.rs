@@ -2,10 +2,9 @@
 //! when the gateway is gone. Skipped with a message if there is no Chromium.
 
 use std::{
-    io::{self, Read, Write},
-    net::TcpStream,
+    io,
     thread::{self, sleep},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -181,18 +180,13 @@ fn the_page_says_that_uploads_are_not_paced_where_probes_may_wait_behind_them() 
     let Some(mut browser) = Browser::open() else { return };
     let (echo, _) = udp_echo();
     let gateway = Running::start(&format!("rate = \"4Mbps\"\nprobe = \"udp://{echo}\""), "");
-    let (proxy, origin, body) = (gateway.proxy, gateway.origin, "b".repeat(20_000));
-    // Until the gateway ends.
-    thread::spawn(move || {
-        while let Ok(mut stream) = TcpStream::connect(proxy) {
-            let head = "HTTP/1.1\r\nContent-Length: 20000\r\nConnection: close\r\nHost:";
-            let _ = write!(stream, "POST http://{origin}/100 {head} {origin}\r\n\r\n{body}");
-            let _ = stream.read_to_end(&mut Vec::new());
-        }
-    });
     browser.look(1180, 1000, false);
     browser.go(&format!("http://{}/", gateway.admin));
-    browser.wait_for("document.querySelector('#delay-of').textContent === 'uploads are not paced'");
+    let began = Instant::now();
+    while browser.text("document.querySelector('#delay-of').textContent") != "uploads are not paced" {
+        assert!(began.elapsed() < Duration::from_secs(20), "it does not say so");
+        let _ = io::copy(&mut gateway.upload("127.0.1.1", 20_000), &mut io::sink());
+    }
 }
 
 /// What users see of the gateway: the reason for a refusal, its first page, their own, and where none is.

@@ -148,11 +148,8 @@ fn a_probe_that_is_not_answered_is_named_and_tcp_tells_in_its_place() {
 
 #[test]
 fn uploads_are_counted_and_known_to_be_unpaced_or_paced() {
-    let body = "b".repeat(20_000);
     let send = |gateway: &Running| {
-        let (mut stream, origin) = (gateway.proxy_from("127.0.1.1"), gateway.origin);
-        write!(stream, "POST http://{origin}/100 HTTP/1.1\r\nHost: {origin}\r\nContent-Length: 20000\r\n\r\n{body}")
-            .unwrap();
+        let _stream = gateway.upload("127.0.1.1", 20_000);
         gateway.status_when("it is sent", |status| status["uplink"]["sent_bytes"].as_u64() >= Some(20_000))
     };
     let unpaced = Running::start(FAST, "");

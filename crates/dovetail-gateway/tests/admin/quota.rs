@@ -154,15 +154,7 @@ fn free_hours_do_not_count() {
 fn uploads_count_where_they_are_to() {
     for (uploads, status) in [(true, 429), (false, 200)] {
         let gateway = gateway(&format!("bytes = \"50kB\"\nuploads = {uploads}"));
-        let mut stream = gateway.proxy_from("127.0.2.1");
-        let origin = gateway.origin;
-        let head = format!(
-            "POST http://{origin}/10 HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        let _ = stream.write_all(&[b'x'; 60_000]);
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
+        let _ = gateway.upload("127.0.2.1", 60_000).read_to_end(&mut Vec::new());
         assert_eq!(gateway.fetch("127.0.2.1", 10), status, "uploads = {uploads}");
     }
 }

@@ -75,6 +75,17 @@ impl Running {
         stream
     }
 
+    /// Sends this many bytes to the origin through the proxy, from an address; returns the connection to read the answer from.
+    pub fn upload(&self, client: &str, bytes: usize) -> TcpStream {
+        let mut stream = self.proxy_from(client);
+        let origin = self.origin;
+        let head = "HTTP/1.1\r\nConnection: close\r\nContent-Length:";
+        write!(stream, "POST http://{origin}/100 {head} {bytes}\r\nHost: {origin}\r\n\r\n").unwrap();
+        // If it is refused because of its head, it may be closed earlier.
+        let _ = stream.write_all(&vec![b'x'; bytes]);
+        stream
+    }
+
     /// Connects to the proxy from an address.
     pub fn proxy_from(&self, client: &str) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();

@@ -106,7 +106,7 @@ const DOUBTS_AT: f64 = 0.95;
 const JUMPS_AT: f64 = 0.7;
 /// A jump leaves at least this fraction of the given rate.
 const MIN_JUMP: f64 = 1.0 / 16.0;
-/// Less than this without an arrival is no interruption: links whose senders wait a round trip for a window are as silent.
+/// A shorter silence is no interruption: what arrives comes in bursts.
 const MIN_GAP: Nanos = Nanos::from_millis(250);
 /// How long the queue must have been short or long: as long as arrivals are remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
@@ -222,8 +222,8 @@ impl Pace {
             return;
         }
         // What the interruption has delayed proves nothing.
-        if self.is_interrupted() {
-            self.long_since = self.long_since.map(|_| self.at);
+        if self.long_since.is_some() && self.is_interrupted() {
+            self.long_since = Some(self.at);
         }
         self.came = self.at;
         self.meter.came(units);
