@@ -1,15 +1,16 @@
 //! JPEG encoding of raw pictures.
 //!
 //! Applies to packets whose UDP payload is as long as a square 4:2:0 picture: w·w bytes of brightness, then twice
-//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in total. The payload is replaced by a baseline JPEG file. The time is spent
-//! in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks; this is the part
-//! of them that encodes a single frame. The encoder allocates its working rows for each picture.
+//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in total. The payload is replaced by a baseline JPEG file, if that is
+//! shorter: of a small picture or of noise, which would become longer, the packet passes unchanged. The time is spent in
+//! cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks; this is the part of
+//! them that encodes a single frame. The encoder allocates its working rows for each picture.
 
 use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType, SamplingFactor};
 
 use super::{
-    NetworkFunction, Processing, Reason, Verdict,
-    frame::{Ip, UDP, Version, write_length},
+    NetworkFunction, Processing, Verdict,
+    frame::{Ip, UDP, write_length},
     protocol,
     transport::{pseudo_header, write_udp},
 };
@@ -101,9 +102,8 @@ impl NetworkFunction for Jpeg {
         if encoder.encode_image(Picture { planes, side }).is_err() {
             return Verdict::Untouched;
         }
-        let longest = if ip.version == Version::V4 { MAX_PACKET_BYTES - (ip.body - ip.at) } else { MAX_PACKET_BYTES };
-        if self.file.len() > longest - UDP {
-            return Verdict::Drop(Reason::TooLong);
+        if self.file.len() >= planes.len() {
+            return Verdict::Forward;
         }
         frame.truncate(at);
         frame.extend_from_slice(&self.file);

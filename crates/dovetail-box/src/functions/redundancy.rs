@@ -37,8 +37,12 @@ const SHIM: usize = 8;
 /// Length of a reference, and the bit that marks one.
 const REFERENCE: usize = 4;
 const MARK: u32 = 1 << 31;
-/// Maximum length of a literal part in bytes.
+/// Length of the number before a literal part, and the part's maximum length in bytes.
+const LITERAL: usize = 2;
 const MAX_LITERAL_BYTES: usize = 0x7fff;
+/// Maximum growth of a packet in bytes: of one that has the protocol number already, if nothing is replaced. A reference
+/// saves more than it costs.
+pub const GROWTH: u32 = (SHIM + LITERAL * (u16::MAX as usize - SHIM).div_ceil(MAX_LITERAL_BYTES)) as u32;
 
 /// State common to both ends.
 #[derive(Debug)]
@@ -99,6 +103,12 @@ fn whole(frame: &[u8]) -> Result<Ip, Verdict> {
     if ip.is_fragment(frame) { Err(Verdict::Untouched) } else { Ok(ip) }
 }
 
+/// Whether a payload of this many bytes fits into the packet: its length field counts the header in IPv4 only.
+fn fits(ip: &Ip, payload_bytes: usize) -> bool {
+    let header = if ip.version == Version::V4 { ip.body - ip.at } else { 0 };
+    payload_bytes + header <= usize::from(u16::MAX)
+}
+
 impl NetworkFunction for Redundancy {
     fn name(&self) -> &str {
         NAME
@@ -133,7 +143,7 @@ impl NetworkFunction for Redundancy {
         push_bytes(&mut end.new, &content[from..]);
         // A packet that already has this protocol number must be encoded, or the other end would try to decode it.
         let must = protocol == protocol::EXPERIMENT;
-        if must && end.new.len() + ip.body - ip.at > usize::from(u16::MAX) {
+        if must && !fits(&ip, end.new.len()) {
             return Verdict::Drop(Reason::TooLong);
         }
         end.store.learn(content, &end.chunks);
@@ -203,12 +213,11 @@ impl NetworkFunction for Restoration {
             Err(verdict) => return verdict,
         };
         let end = &mut self.0;
-        let header = ip.body - if ip.version == Version::V4 { ip.at } else { ip.body };
         if ip.protocol(frame) == protocol::EXPERIMENT {
             let Some(protocol) = Self::restore(end, &frame[ip.body..ip.end]) else {
                 return Verdict::Drop(Reason::Malformed);
             };
-            if end.new.len() + header > usize::from(u16::MAX) {
+            if !fits(&ip, end.new.len()) {
                 return Verdict::Drop(Reason::TooLong);
             }
             end.replace(frame, ip, protocol);

@@ -59,7 +59,7 @@ pub const REGISTRY: &[Entry] = &[
         summary: "repeated content becomes references to chunks seen before",
         processing: Processing::Payload,
         changes_frames: true,
-        growth_bytes: 0,
+        growth_bytes: redundancy::GROWTH,
         build: |seed| Box::new(redundancy::Redundancy::example(seed)),
     },
     Entry {
@@ -81,10 +81,19 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{contract::Verdict, testing::*},
+        super::{
+            contract::Verdict,
+            frame::{Ip, write, write_length},
+            protocol,
+            testing::*,
+        },
         *,
     };
     use proptest::prelude::*;
+    use rand_xoshiro::{
+        SplitMix64,
+        rand_core::{Rng, SeedableRng},
+    };
 
     #[test]
     fn every_function_is_what_its_entry_says() {
@@ -94,6 +103,29 @@ mod tests {
             assert_eq!(find(entry.name).map(|found| found.summary), Some(entry.summary));
         }
         assert!(find("frobnication").is_none());
+    }
+
+    /// With noise, the longest that content can become, and with protocol 253, which `redundancy` must encode.
+    #[test]
+    fn no_function_makes_a_packet_longer_than_its_entry_says() {
+        let mut noise = vec![0; 65_490];
+        SplitMix64::seed_from_u64(7).fill_bytes(&mut noise);
+        noise.iter_mut().for_each(|byte| *byte = if *byte < 128 { 0 } else { 255 });
+        let pictures = (2..=208).step_by(2).map(|side| side * side / 2 * 3);
+        for bytes in pictures.chain([0, 1, 3, 4, 5, 100, 1472, 32_767, 32_768, 65_490]) {
+            for (v6, protocol) in [(false, protocol::UDP), (true, protocol::UDP), (false, protocol::EXPERIMENT)] {
+                let mut packet = Packet { v6, ..Packet::udp(&noise[..bytes]) }.frame();
+                let ip = Ip::find(&packet).expect("a packet");
+                write(&mut packet, ip.protocol_at(), &[protocol]);
+                write_length(&mut packet, &ip);
+                for entry in REGISTRY {
+                    let mut frame = packet.clone();
+                    entry.example(1).process(&mut frame);
+                    let growth = frame.len().saturating_sub(packet.len());
+                    assert!(growth <= entry.growth_bytes as usize, "{}: {bytes} B grow by {growth} B", entry.name);
+                }
+            }
+        }
     }
 
     fn all() -> Vec<Box<dyn NetworkFunction>> {

@@ -15,7 +15,7 @@ fn picture(side: usize) -> Vec<u8> {
 
 #[test]
 fn a_decoder_sees_the_picture() {
-    for (side, v6) in [(2, false), (16, true), (32, false), (64, true), (130, false)] {
+    for (side, v6) in [(26, false), (34, true), (32, false), (64, true), (130, false)] {
         let raw = picture(side);
         assert_eq!(super::side(raw.len()), Some(side));
         let packet = Packet { v6, ..Packet::udp(&raw) };
@@ -45,6 +45,16 @@ fn a_decoder_sees_the_picture() {
             }
         }
         assert!(worst.iter().all(|&off| off <= 12), "{side} pixels: off by {worst:?}");
+    }
+}
+
+#[test]
+fn a_picture_that_would_become_longer_passes_as_it_is() {
+    for side in [2, 16] {
+        let before = Packet::udp(&picture(side)).frame();
+        let mut frame = before.clone();
+        assert_eq!(Jpeg::new().process(&mut frame), Verdict::Forward);
+        assert_eq!(frame, before);
     }
 }
 

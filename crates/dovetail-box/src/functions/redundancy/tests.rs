@@ -105,3 +105,26 @@ fn a_lost_packet_costs_packets_but_never_delivers_wrong_bytes() {
     }
     assert!(dropped > 0, "the loss went unnoticed");
 }
+
+/// The length field of IPv6 does not count the header.
+#[test]
+fn the_longest_packets_of_either_version_are_encoded() {
+    for (v6, longest) in [(false, 65_535 - 20), (true, 65_535)] {
+        for (spare, verdict) in [(11, Verdict::Drop(Reason::TooLong)), (12, Verdict::Forward)] {
+            let (mut here, mut there) = (Redundancy::new(64, KEY), Restoration::new(64, KEY));
+            let mut noise = vec![0; longest - spare - 8];
+            SplitMix64::seed_from_u64(3).fill_bytes(&mut noise);
+            let mut sent = Packet { v6, ..Packet::udp(&noise) }.frame();
+            let ip = Ip::find(&sent).expect("a packet");
+            write(&mut sent, ip.protocol_at(), &[protocol::EXPERIMENT]);
+            write_length(&mut sent, &ip);
+            let mut frame = sent.clone();
+            assert_eq!(here.process(&mut frame), verdict, "IPv6: {v6}, {spare} B spare");
+            if verdict == Verdict::Forward {
+                assert_eq!(frame.len(), sent.len() + GROWTH as usize);
+                assert_eq!(there.process(&mut frame), Verdict::Forward);
+            }
+            assert_eq!(frame, sent);
+        }
+    }
+}
