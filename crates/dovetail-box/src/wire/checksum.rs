@@ -12,6 +12,8 @@ use crate::functions::{
 /// For SCTP the kernel says "partial" as well, but means a CRC32c at an offset that only SCTP uses.
 const SCTP: u8 = 132;
 pub(crate) const SCTP_OFFSET: u16 = 8;
+/// Its length in bytes.
+const CRC: usize = 4;
 
 /// Fills in a checksum whose field holds the pseudo-header's sum. Linear in the bytes summed.
 ///
@@ -21,33 +23,52 @@ pub(crate) const SCTP_OFFSET: u16 = 8;
 /// # Errors
 /// The checksum lies outside of the frame, which is unchanged.
 pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
+    match missing(frame, partial)? {
+        Missing::Sum => {
+            let checksum = finish_udp(sum(frame.get(partial.start.into()..).unwrap_or_default(), 0));
+            write(frame, partial.at(), &checksum.to_be_bytes());
+        }
+        Missing::Crc { end } => {
+            write(frame, partial.at(), &[0; CRC]);
+            // Unlike a sum, a CRC depends on trailing zeros: link padding is not part of it.
+            let crc = crc32c(frame.get(partial.start.into()..end).unwrap_or_default());
+            write(frame, partial.at(), &crc.to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// What kind of checksum is missing.
+pub(super) enum Missing {
+    Sum,
+    /// SCTP's, of a packet that ends there.
+    Crc {
+        end: usize,
+    },
+}
+
+/// The checksum that is missing. Constant time.
+///
+/// # Errors
+/// It lies outside of the frame, or of the SCTP packet.
+pub(super) fn missing(frame: &[u8], partial: Partial) -> Result<Missing, Refused> {
     if !partial.lies_within(frame.len()) {
         return Err(Refused::Checksum);
     }
-    let start = usize::from(partial.start);
-    if let (SCTP_OFFSET, Some(end)) = (partial.offset, end_of_sctp(frame, start)) {
-        return complete_sctp(frame, start, end);
+    if partial.offset != SCTP_OFFSET {
+        return Ok(Missing::Sum);
     }
-    let checksum = finish_udp(sum(frame.get(start..).unwrap_or_default(), 0));
-    write(frame, partial.at(), &checksum.to_be_bytes());
-    Ok(())
+    match end_of_sctp(frame, partial.start.into()) {
+        None => Ok(Missing::Sum),
+        Some(end) if partial.at() + CRC <= end => Ok(Missing::Crc { end }),
+        Some(_) => Err(Refused::Checksum),
+    }
 }
 
 /// The end of the packet if SCTP begins at `start`.
 fn end_of_sctp(frame: &[u8], start: usize) -> Option<usize> {
     let ip = Ip::find(frame).ok()?;
     (ip.transport(frame) == (SCTP, Some(start))).then_some(ip.end)
-}
-
-fn complete_sctp(frame: &mut [u8], start: usize, end: usize) -> Result<(), Refused> {
-    let at = start + usize::from(SCTP_OFFSET);
-    // Unlike a sum, a CRC depends on trailing zeros: link padding is not part of it.
-    let packet = frame.get_mut(start..end).unwrap_or_default();
-    let field = packet.get_mut(at - start..).and_then(|field| field.first_chunk_mut::<4>());
-    *field.ok_or(Refused::Checksum)? = [0; 4];
-    let crc = crc32c(packet);
-    write(frame, at, &crc.to_le_bytes());
-    Ok(())
 }
 
 /// CRC32c (RFC 3720, appendix B.4), one byte per step: it is missing only between SCTP hosts of one machine.

@@ -20,7 +20,7 @@
 
 use super::{
     Refused,
-    checksum::complete,
+    checksum::{complete, missing},
     offload::{Offload, Partial},
     segments::{Segments, is_of_inner},
     tag::{self, TAG, Tag},
@@ -50,7 +50,7 @@ impl<'a> Received<'a> {
             return Err(Refused::Short);
         }
         let partial = match offload.partial {
-            Some(partial) if !partial.lies_within(frame.len()) => return Err(Refused::Checksum),
+            Some(partial) if missing(frame, partial).is_err() => return Err(Refused::Checksum),
             // A checksum within the addresses is invalid, and a tag would be inserted in between.
             Some(partial) if usize::from(partial.start) < tag::ADDRESSES => return Err(Refused::Checksum),
             Some(partial) if tag.is_some() => Some(partial.behind(TAG as u16)?),

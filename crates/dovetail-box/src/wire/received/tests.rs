@@ -86,3 +86,19 @@ fn a_tunnel_of_an_unknown_kind_is_refused() {
     let refused = Received::in_tunnel(&frame, long.offload(), None).map(|frames| frames.map(|it| it.count()));
     assert_eq!(refused, Some(Err(Refused::Headers)));
 }
+
+#[test]
+fn an_sctp_packet_without_room_for_its_checksum_is_refused() {
+    let mut frame = long_datagram(false).frame();
+    frame[23] = 132;
+    let offload = Offload { partial: Some(Partial { start: 34, offset: 8 }), segmented: None };
+    for (sctp_bytes, refused) in [(10, Some(Refused::Checksum)), (11, Some(Refused::Checksum)), (12, None)] {
+        frame[16..18].copy_from_slice(&(20u16 + sctp_bytes).to_be_bytes());
+        sum_header(&mut frame);
+        for tag in [None, Some(Tag { protocol: 0x8100, control: 5 })] {
+            let received = Received::new(&frame, offload, tag);
+            assert_eq!(received.as_ref().err(), refused.as_ref());
+            assert!(received.is_err() || received.is_ok_and(|received| received.write(0, &mut Vec::new())));
+        }
+    }
+}
