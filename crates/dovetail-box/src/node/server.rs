@@ -249,6 +249,7 @@ impl Node {
             && packet.passage.link_end == Nanos::MAX
         {
             packet.passage.link_end = packet.passage.link_start + packet.link_time;
+            self.waits.link.lasts(packet.passage.link_end);
         }
     }
 

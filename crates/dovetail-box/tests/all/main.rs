@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `node` | the node in virtual time |
 //! | `workers` | a CPU of several workers in virtual time |
+//! | `paced` | the node before a device that says when there is room |
 //! | `live` | the box as a whole: planned changes, TCP |
 //! | `failing` | killed, hung, without a bridge, without capabilities |
 //! | `standing` | what is under and beside a box |
@@ -66,6 +67,7 @@ mod numbered;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]
 mod openmetrics;
+mod paced;
 mod packaged;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod process;
