@@ -22,6 +22,95 @@ proptest! {
     }
 }
 
+/// An IPv6 extension header: its number and its bytes but the first, which is the number of what follows.
+type Extension = (u8, Vec<u8>);
+
+fn extension() -> impl Strategy<Value = Extension> {
+    let optional = prop_oneof![Just(HOP_BY_HOP), Just(ROUTING), Just(DESTINATION)];
+    let in_words_of_8 = (optional, 0u8..4).prop_map(|(number, more)| {
+        let bytes = [vec![more], vec![7; 6 + 8 * usize::from(more)]].concat();
+        (number, bytes)
+    });
+    // Lengths of authentication headers are in words of four bytes, and say two less than there are.
+    let in_words_of_4 = (0u8..6).prop_map(|more| {
+        let bytes = [vec![more], vec![7; 6 + 4 * usize::from(more)]].concat();
+        (AUTHENTICATION, bytes)
+    });
+    let fragment = (0u16..3, any::<bool>()).prop_map(|(offset, has_more)| {
+        let [high, low] = (offset << 3 | u16::from(has_more)).to_be_bytes();
+        (FRAGMENT, vec![0, high, low, 1, 2, 3, 4])
+    });
+    prop_oneof![3 => in_words_of_8, 2 => in_words_of_4, 1 => fragment]
+}
+
+proptest! {
+    /// Walks the list that the headers are made of, instead of the bytes.
+    #[test]
+    fn what_is_behind_extensions_is_found(
+        extensions in prop::collection::vec(extension(), 0..11),
+        protocol in prop_oneof![Just(6u8), Just(17), Just(50), Just(58), Just(132)],
+        body in 0usize..12,
+        cut in prop_oneof![Just(0usize), 0usize..60],
+        padding in 0usize..20,
+    ) {
+        let number = |at: usize| extensions.get(at).map_or(protocol, |extension| extension.0);
+        let mut packet = vec![0x60, 0, 0, 0, 0, 0, number(0), 64];
+        packet.extend([5; 32]);
+        for (at, (_, bytes)) in extensions.iter().enumerate() {
+            packet.push(number(at + 1));
+            packet.extend(bytes);
+        }
+        packet.extend([0x30, 0x31, 0x32, 0x33, 0, 0, 0, 0, 0, 0, 0, 0].iter().take(body));
+        let end = packet.len().saturating_sub(cut).max(IPV6);
+        packet[4..6].copy_from_slice(&((end - IPV6) as u16).to_be_bytes());
+        // What is beyond the packet's own end may look as if it went on.
+        packet.extend(vec![0x3f; padding]);
+        let frame = [&[2; 12][..], &TYPE_IPV6.to_be_bytes(), &packet].concat();
+
+        let (mut at, mut is_fragment, mut found) = (IPV6, false, None);
+        for (index, (number, bytes)) in extensions.iter().enumerate() {
+            is_fragment |= *number == FRAGMENT;
+            if index == MAX_EXTENSIONS || at + 8 > end {
+                found = Some((*number, Some(at)));
+                break;
+            }
+            if *number == FRAGMENT && bytes[2] >> 3 != 0 {
+                found = Some((extensions.get(index + 1).map_or(protocol, |next| next.0), None));
+                break;
+            }
+            at += 1 + bytes.len();
+        }
+        let (protocol, at) = found.unwrap_or((protocol, Some(at)));
+        let ip = Ip::find(&frame).expect("a packet");
+        prop_assert_eq!((ip.at, ip.body, ip.end), (ETHERNET, ETHERNET + IPV6, ETHERNET + end));
+        prop_assert_eq!(ip.transport(&frame), (protocol, at.map(|at| ETHERNET + at)));
+        prop_assert_eq!(ip.is_fragment(&frame), is_fragment);
+        let has_ports = matches!(protocol, 6 | 17 | 132) && at.is_some_and(|at| at + 4 <= end);
+        let tuple = ip.five_tuple(&frame);
+        let ports = if has_ports { (0x3031, 0x3233) } else { (0, 0) };
+        prop_assert_eq!((tuple.protocol, tuple.source_port, tuple.destination_port), (protocol, ports.0, ports.1));
+    }
+}
+
+#[test]
+fn a_packet_too_short_for_ports_has_none() {
+    for (bytes, port) in [(24, 1001), (23, 0), (20, 0)] {
+        let mut frame = Packet::udp(b"data").frame();
+        frame[17] = bytes;
+        assert_eq!(Ip::find(&frame).expect("a packet").five_tuple(&frame).source_port, port, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_frame_with_three_tags_is_of_another_protocol() {
+    let mut frame = Packet::udp(b"data").frame();
+    for tags in 0..4 {
+        assert_eq!(Ip::find(&frame).map(|ip| ip.at).ok(), (tags < 3).then_some(ETHERNET + 4 * tags));
+        frame.splice(12..12, [0x81, 0, 0, 7]);
+    }
+    assert_eq!(Ip::find(&frame), Err(Verdict::Untouched));
+}
+
 #[test]
 fn ports_are_found_behind_extensions_and_not_in_later_fragments() {
     let packet = Packet { v6: true, ..Packet::udp(b"data") };

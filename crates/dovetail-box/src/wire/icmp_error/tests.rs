@@ -194,3 +194,25 @@ fn fragments_of_ipv6_are_answered_once() {
     }
     assert_eq!(tell_all(&frame), Err(Silent::Error));
 }
+
+/// The link's padding is not part of the packet: it may look like a query.
+#[test]
+fn an_icmp_packet_without_a_type_is_not_answered() {
+    let mut frame = long_datagram(false).frame();
+    (frame[23], frame[34]) = (1, 8);
+    frame[16..18].copy_from_slice(&[0, 20]);
+    sum_header(&mut frame);
+    assert_eq!(tell_all(&frame), Err(Silent::Error));
+    let mut frame = long_datagram(true).frame();
+    (frame[20], frame[54]) = (58, 128);
+    frame[18..20].copy_from_slice(&[0, 0]);
+    assert_eq!(tell_all(&frame), Err(Silent::Error));
+}
+
+#[test]
+fn an_mtu_beyond_16_bits_is_the_longest_packet_of_ipv4() {
+    for (mtu, told) in [(65_535, [0xff, 0xff]), (65_536, [0xff, 0xff]), (70_000, [0xff, 0xff]), (9_000, [0x23, 0x28])] {
+        let frame = tell(&long_datagram(false).frame(), Message::TooBig { mtu }).unwrap();
+        assert_eq!(frame[40..42], told, "{mtu}");
+    }
+}

@@ -49,3 +49,13 @@ fn one_that_is_right_by_chance_stays() {
     complete(&mut frame, partial).unwrap();
     assert_eq!(frame, before);
 }
+
+#[test]
+fn a_padded_packet_and_a_fragment_have_their_checksums() {
+    let long = long_datagram(false);
+    assert_eq!(left_out(&long.frame()), long.partial());
+    assert_eq!(left_out(&[long.frame(), vec![0]].concat()), None);
+    let mut first = long.frame();
+    first[20] = 0x20;
+    assert_eq!(left_out(&first), None);
+}

@@ -62,6 +62,18 @@ fn packets_say_their_names() {
 }
 
 #[test]
+fn nothing_follows_the_end_and_anything_a_byte_of_padding() {
+    let [of_v4, of_v6] = [option(OPTION_V4, 2, b"count"), option(OPTION_V6, 0, b"count")];
+    // With the length that an option would have in its place.
+    assert_eq!(name_of(&v4(&[&[END, 4, 0, 0], &*of_v4].concat())), None);
+    assert_eq!(name_of(&v4(&[&[NO_OPERATION; 3], &*of_v4].concat())).as_deref(), Some("count"));
+    for padding in 1..4 {
+        let padded = [&vec![PAD1; padding][..], &of_v6].concat();
+        assert_eq!(name_of(&v6(&[(DESTINATION, &padded)])).as_deref(), Some("count"));
+    }
+}
+
+#[test]
 fn what_is_no_name_is_none() {
     let long = [b'a'; MAX_NAME + 1];
     for letters in [&b""[..], b"a b", b"../x", &[0xff; 4], b"a\0", &long] {

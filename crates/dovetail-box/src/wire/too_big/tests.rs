@@ -73,10 +73,13 @@ proptest! {
 
 #[test]
 fn what_may_be_fragmented_is_not_answered() {
-    let mut frame = long_datagram(false).frame();
-    frame[20] = 0;
-    sum_header(&mut frame);
-    assert_eq!(ask(&frame, 1400), Err(Silent::MayFragment));
+    // The bit beside "don't fragment" is reserved, and the next one says that more follows.
+    for flags in [0, 0x80, 0x20, 0xa0] {
+        let mut frame = long_datagram(false).frame();
+        frame[20] = flags;
+        sum_header(&mut frame);
+        assert_eq!(ask(&frame, 1400), Err(Silent::MayFragment), "{flags:#x}");
+    }
 }
 
 #[test]
