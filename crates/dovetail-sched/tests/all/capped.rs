@@ -191,6 +191,55 @@ fn a_rate_that_is_taken_away_or_changed_counts_from_then_on() {
     }
 }
 
+/// The window of a far response alone, whose round trip is reported before it may go or as it is released.
+fn far_window(is_reported_early: bool) -> u64 {
+    let spec: RequestSpec = "grants".parse().expect("a policy");
+    let mut capped = Capped::new(spec.build(&setup()).expect("a rate in range"), &setup());
+    capped.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+    capped.set_cap(ClassId(0), Some(RATE), Nanos::ZERO);
+    capped.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+    let (id, trip) = (RequestId(0), Nanos::from_millis(600));
+    capped.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+    if is_reported_early {
+        capped.round_trip(id, trip, Nanos::ZERO);
+    }
+    let mut window = capped.dequeue(Nanos::ZERO).expect("its class has its burst").window;
+    if !is_reported_early {
+        capped.round_trip(id, trip, Nanos::ZERO);
+    }
+    for step in 1..200 {
+        let now = Nanos::from_millis(10 * step);
+        capped.received(id, 2_000, now);
+        capped.ready(id, now);
+        while let Some(turn) = capped.dequeue(now) {
+            window = turn.window;
+        }
+    }
+    window
+}
+
+#[test]
+fn a_round_trip_that_is_reported_before_a_request_may_go_is_not_lost() {
+    assert_eq!(far_window(true), far_window(false));
+}
+
+#[test]
+fn a_user_is_not_forgotten_while_only_what_is_held_is_theirs() {
+    for policy in POLICIES {
+        let spec: RequestSpec = policy.parse().expect("a policy");
+        let mut capped = Capped::new(spec.build(&setup()).expect("a rate in range"), &setup());
+        capped.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+        capped.set_cap(ClassId(0), Some(RATE), Nanos::ZERO);
+        capped.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+        let id = RequestId(0);
+        capped.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+        assert!(capped.holds(id));
+        capped.forget_user(UserId(0));
+        let turn = capped.dequeue(Nanos::ZERO);
+        assert!(turn.is_some_and(|turn| turn.releases && turn.request == id), "{policy}");
+    }
+}
+
 /// An event.
 #[derive(Debug, Clone, Copy)]
 enum Event {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use dovetail_sched::{
     Nanos, Weight,
     request::{
-        Accounts, ClassId, FarDelay, REGISTRY, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId,
+        Accounts, Capped, ClassId, FarDelay, REGISTRY, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec,
+        UserId,
     },
 };
 use proptest::prelude::*;
@@ -136,7 +137,12 @@ enum Event {
     Ready(u32),
     Ended(u32),
     Stray(Option<u32>, u64),
-    FarQueue(Option<u64>),
+    FarQueue(Option<u64>, Option<u64>),
+    Offers(u32, u64),
+    RoundTrip(u32, u64),
+    Uplink(bool),
+    Retune(usize),
+    Cap(u32, Option<f64>),
     Poll,
 }
 
@@ -144,20 +150,37 @@ fn event() -> impl Strategy<Value = Event> {
     let id = || 0..IDS + 1;
     let units = || prop_oneof![5 => Just(0u64), 50 => 1u64..20_000, 1 => Just(u64::MAX)];
     let rate =
-        prop_oneof![Just(1e6), Just(1e-3), Just(1e15), Just(0.0), Just(-1.0), Just(f64::NAN), Just(f64::INFINITY)];
+        || prop_oneof![Just(1e6), Just(1e-3), Just(1e15), Just(0.0), Just(-1.0), Just(f64::NAN), Just(f64::INFINITY)];
+    let delay = || prop::option::of(prop_oneof![0u64..1_000_000_000, Just(u64::MAX)]);
     prop_oneof![
         12 => change().prop_map(Event::Change),
         1 => (0..CLASSES, prop_oneof![Just(1e-6), Just(1.0), Just(1e6)]).prop_map(|(class, w)| Event::Weight(class, w)),
-        1 => rate.prop_map(Event::Rate),
+        1 => rate().prop_map(Event::Rate),
         2 => (id(), units()).prop_map(|(id, units)| Event::Length(id, units)),
         6 => (id(), units()).prop_map(|(id, units)| Event::Received(id, units)),
         4 => id().prop_map(Event::Ready),
         3 => id().prop_map(Event::Ended),
         2 => (prop::option::of(0..CLASSES + 1), units()).prop_map(|(class, units)| Event::Stray(class, units)),
-        2 => prop::option::of(prop_oneof![0u64..1_000_000_000, Just(u64::MAX)]).prop_map(Event::FarQueue),
+        2 => (delay(), delay()).prop_map(|(delay, room)| Event::FarQueue(delay, room)),
+        2 => (id(), units()).prop_map(|(id, units)| Event::Offers(id, units)),
+        2 => (id(), delay()).prop_map(|(id, trip)| Event::RoundTrip(id, trip.unwrap_or(0))),
+        1 => any::<bool>().prop_map(Event::Uplink),
+        1 => any::<usize>().prop_map(Event::Retune),
+        1 => (0..CLASSES, prop::option::of(rate())).prop_map(|(class, rate)| Event::Cap(class, rate)),
         8 => Just(Event::Poll),
     ]
 }
+
+/// Other values of knobs that can be changed while a policy runs.
+const RETUNED: &[&str] = &[
+    "grants:ageing=100%,lag=0,lead=0,silence=0ms,delay=1us",
+    "grants:ageing=1000000000,lag=1GB,lead=inf,silence=1000s,delay=10s",
+    "grants",
+    "msf-rs:target=0.01,period=1ms,growth=1000",
+    "msf-rs:period=10000s,growth=1",
+    "delay-pools:seconds=1ns",
+    "delay-pools:seconds=100000s",
+];
 
 /// More turns at one instant than any policy has reason to give here.
 const MAX_TURNS: usize = 100_000;
@@ -166,10 +189,12 @@ proptest! {
     #[test]
     fn no_order_of_events_breaks_anything_or_loses_a_request(
         policy in 0..REGISTRY.len(),
+        is_capped in any::<bool>(),
         events in prop::collection::vec((event(), prop_oneof![Just(0u64), 1u64..1 << 24, Just(1u64 << 40)]), 1..150),
     ) {
         let spec: RequestSpec = REGISTRY[policy].name.parse().unwrap();
-        let mut gateway = spec.build(&RequestSetup::for_bytes(1e6)).unwrap();
+        let setup = RequestSetup::for_bytes(1e6);
+        let mut gateway = Capped::new(spec.build(&setup).unwrap(), &setup);
         let is_absurd =
             events.iter().any(|(event, _)| matches!(event, Event::Received(_, u64::MAX) | Event::Stray(_, u64::MAX)));
         let mut lists = Lists::default();
@@ -234,7 +259,20 @@ proptest! {
                     released.remove(&id);
                 }
                 Event::Stray(class, units) => gateway.stray(class.map(ClassId), units, now),
-                Event::FarQueue(delay) => gateway.far_queue(delay.map(|delay| FarDelay::of(Nanos(delay))), now),
+                Event::FarQueue(delay, room) => {
+                    let seen = delay.map(|delay| FarDelay { delay: Nanos(delay), room: room.map(Nanos) });
+                    gateway.far_queue(seen, now);
+                }
+                Event::Offers(id, window) => gateway.offers(RequestId(id), window, now),
+                Event::RoundTrip(id, takes) => gateway.round_trip(RequestId(id), Nanos(takes), now),
+                Event::Uplink(is_busy) => gateway.uplink(is_busy, now),
+                Event::Retune(at) => {
+                    let other: RequestSpec = RETUNED[at % RETUNED.len()].parse().unwrap();
+                    let is_same = other.to_string().split(':').next() == Some(REGISTRY[policy].name);
+                    prop_assert_eq!(gateway.retune(&other.knobs(), now).is_ok(), is_same);
+                }
+                Event::Cap(class, rate) if is_capped => gateway.set_cap(ClassId(class), rate, now),
+                Event::Cap(..) => {}
                 Event::Poll => {
                     let mut turns = 0;
                     while let Some(turn) = gateway.dequeue(now) {
@@ -256,6 +294,7 @@ proptest! {
         // From here on all behave: whatever is released is answered at once, so everything that waits must be released.
         gateway.set_rate(1e6, now);
         gateway.far_queue(None, now);
+        (0..CLASSES).for_each(|class| gateway.set_cap(ClassId(class), None, now));
         for _ in 0..10_000 {
             while let Some(turn) = gateway.dequeue(now) {
                 released.insert(turn.request.0, true);

@@ -78,7 +78,25 @@ impl Bucket {
     /// When it opens, if nothing happens before.
     pub(super) fn opens(&self) -> Nanos {
         let missing = (-self.level).max(0.0) / self.rate * 1e9;
-        // Never too early, except by the error of a division.
-        self.at + Nanos((missing + 0.99) as u64)
+        // Never too early, except by the error of a division; and later than now while it is not open.
+        let wait = Nanos((missing + 0.99) as u64);
+        self.at + if self.level >= -NEARLY { wait } else { wait.max(Nanos(1)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_open_at_the_instant_that_it_gives_whatever_its_rate() {
+        for rate in [1e-3, 7.3, 20_000.0, 3e8, 1.25e9, 1e15] {
+            for missing in [0.002, 0.01, 1.0, 2_896.0, 1e6] {
+                let mut bucket = Bucket { rate, back: BACK, level: -missing, at: Nanos(5), served: 0 };
+                assert!(!bucket.is_open(Nanos(5)));
+                let opens = bucket.opens();
+                assert!(bucket.is_open(opens), "{missing} at {rate}: {}", bucket.level);
+            }
+        }
     }
 }

@@ -262,6 +262,7 @@ impl Capped {
         response.reserved = response.reserved.saturating_add(reserved);
         response.is_asked = true;
         let offered = core::mem::take(&mut response.is_offered).then_some(response.window);
+        let trip = response.trip.take();
         if core::mem::replace(&mut response.is_told, true) {
             self.policy.ready(request, now);
         } else {
@@ -269,6 +270,9 @@ impl Capped {
             self.policy.enqueue(&Request { id: request, user, length }, now);
             if let Some(window) = offered {
                 self.policy.offers(request, window, now);
+            }
+            if let Some(trip) = trip {
+                self.policy.round_trip(request, trip, now);
             }
         }
     }
@@ -354,10 +358,11 @@ impl RequestScheduler for Capped {
     }
 
     fn forget_user(&mut self, user: UserId) {
+        // The policy does not know of requests that are held.
         if self.accounts.forget_user(user) {
             self.held.forget(user);
+            self.policy.forget_user(user);
         }
-        self.policy.forget_user(user);
     }
 
     fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
@@ -447,6 +452,10 @@ impl RequestScheduler for Capped {
     }
 
     fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
+        if self.who(request).is_some() && !self.responses[request.0 as usize].is_told {
+            self.responses[request.0 as usize].trip = Some(takes);
+            return;
+        }
         self.policy.round_trip(request, takes, now);
     }
 

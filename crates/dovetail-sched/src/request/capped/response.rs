@@ -1,5 +1,7 @@
 //! The units permitted to one response.
 
+use crate::Nanos;
+
 #[derive(Debug, Default)]
 pub(super) struct Response {
     pub(super) total: Option<u64>,
@@ -10,6 +12,8 @@ pub(super) struct Response {
     pub(super) is_asked: bool,
     /// Whether its connection offered a window before the policy knew of it.
     pub(super) is_offered: bool,
+    /// Its round trip, if that was reported before the policy knew of it.
+    pub(super) trip: Option<Nanos>,
     /// Units that the policy permits and that were not handed to the environment yet.
     pub(super) leave: u64,
     pub(super) handed: u64,
