@@ -22,6 +22,7 @@ enum Event {
     User(u32, u32),
     Forget(u32),
     Rate(f64),
+    Period(u64),
     Arrived(u32, u32),
     Received(u32, u64),
     Ended(u32),
@@ -41,6 +42,7 @@ fn events() -> impl Strategy<Value = Vec<(Event, u64, bool)>> {
         2 => (0..USERS, 0..CLASSES + 1).prop_map(|(user, class)| Event::User(user, class)),
         1 => (0..USERS).prop_map(Event::Forget),
         1 => prop_oneof![Just(500.0), Just(4_000.0), Just(f64::NAN), Just(-1.0)].prop_map(Event::Rate),
+        1 => prop_oneof![Just(500u64), Just(2_000), Just(700)].prop_map(Event::Period),
         12 => (id(), 0..USERS + 1).prop_map(|(id, user)| Event::Arrived(id, user)),
         10 => (id(), units()).prop_map(|(id, units)| Event::Received(id, units)),
         5 => id().prop_map(Event::Ended),
@@ -76,7 +78,9 @@ struct Plain {
     window: f64,
     was_full: bool,
     units: f64,
-    interval: u64,
+    /// The current interval.
+    began_ms: u64,
+    ends_ms: u64,
 }
 
 impl Plain {
@@ -113,23 +117,25 @@ impl Plain {
     }
 
     fn clock(&mut self, now_ms: u64) {
-        let interval = now_ms / self.period_ms;
-        if interval == self.interval {
+        if now_ms < self.ends_ms {
             return;
         }
-        let utilisation = self.units / (self.period_ms as f64 / 1e3 * self.rate);
+        let utilisation = self.units / ((self.ends_ms - self.began_ms) as f64 / 1e3 * self.rate);
         if self.was_full {
             let factor = if utilisation == 0.0 { self.growth } else { (self.target / utilisation).min(self.growth) };
             self.window = (self.window * factor).clamp(1.0, 1e6);
         }
-        self.interval = interval;
+        // At multiples of the period, unless that has changed since the last interval began.
+        let period_ms = self.period_ms;
+        self.began_ms = self.ends_ms.max(now_ms / period_ms * period_ms);
+        self.ends_ms = (now_ms / period_ms + 1) * period_ms;
         self.units = 0.0;
         self.was_full = self.is_full();
     }
 
     fn happens(&mut self, event: Event, now_ms: u64) {
-        use Event::{Arrived, Ended, GaveUp, Rate, Received, Stray};
-        if matches!(event, Arrived(..) | Received(..) | Ended(_) | GaveUp(_) | Stray(..) | Rate(_)) {
+        use Event::{Arrived, Ended, GaveUp, Period, Rate, Received, Stray};
+        if matches!(event, Arrived(..) | Received(..) | Ended(_) | GaveUp(_) | Stray(..) | Rate(_) | Period(_)) {
             self.clock(now_ms);
         }
         match event {
@@ -163,6 +169,7 @@ impl Plain {
                 self.class_of.remove(&user);
             }
             Event::Rate(rate) if rate > 0.0 => self.rate = rate,
+            Event::Period(period_ms) => self.period_ms = period_ms,
             Event::Arrived(id, user) => {
                 if let Some(&class) = self.class_of.get(&user)
                     && !self.held.contains_key(&id)
@@ -212,7 +219,7 @@ impl Plain {
     }
 
     fn poll_at_ms(&self) -> Option<u64> {
-        (!self.held.is_empty() || self.was_full).then_some((self.interval + 1) * self.period_ms)
+        (!self.held.is_empty() || self.was_full).then_some(self.ends_ms)
     }
 }
 
@@ -234,7 +241,8 @@ fn tell(gateway: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::Stray(class, units) => gateway.stray(class.map(ClassId), units, now),
         Event::Ready(request) => gateway.ready(id(request), now),
         Event::Length(request, units) => gateway.length(id(request), units, now),
-        Event::Nothing => {}
+        // A change of the period names all knobs: see `spec`.
+        Event::Period(_) | Event::Nothing => {}
     }
 }
 
@@ -248,12 +256,16 @@ fn figure(gateway: &dyn RequestScheduler, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("there is no figure {name}"))
 }
 
+fn spec(period_ms: u64, growth: f64, window: f64, by_users: bool) -> RequestSpec {
+    let users = if by_users { "count" } else { "ignore" };
+    let knobs = format!("target=0.9,period={period_ms}ms,growth={growth},window={window},users={users}");
+    format!("msf-rs:{knobs}").parse().unwrap()
+}
+
 /// A gateway with the knobs, classes 0 to 2 and users 0 to 3; and the same, plain.
 fn both(period_ms: u64, growth: f64, window: f64, by_users: bool) -> (Box<dyn RequestScheduler>, Plain) {
-    let users = if by_users { "count" } else { "ignore" };
-    let spec = format!("msf-rs:target=0.9,period={period_ms}ms,growth={growth},window={window},users={users}");
     let setup = RequestSetup { rate: RATE, ..RequestSetup::for_bytes(1e6) };
-    let mut gateway = spec.parse::<RequestSpec>().unwrap().build(&setup).unwrap();
+    let mut gateway = spec(period_ms, growth, window, by_users).build(&setup).unwrap();
     let mut plain = Plain {
         target: 0.9,
         period_ms,
@@ -268,7 +280,8 @@ fn both(period_ms: u64, growth: f64, window: f64, by_users: bool) -> (Box<dyn Re
         window,
         was_full: false,
         units: 0.0,
-        interval: 0,
+        began_ms: 0,
+        ends_ms: period_ms,
     };
     let classes = (0..3).map(|class| Event::Class(class, class as usize + 1));
     for event in classes.chain((0..4).map(|user| Event::User(user, user % 3))) {
@@ -293,6 +306,9 @@ proptest! {
             now_ms += gap_ms;
             let now = Nanos::from_millis(now_ms);
             tell(gateway.as_mut(), event, now);
+            if let Event::Period(period_ms) = event {
+                gateway.retune(&spec(period_ms, growth, window, by_users).knobs(), now).unwrap();
+            }
             plain.happens(event, now_ms);
             if polls {
                 loop {
@@ -365,6 +381,22 @@ fn a_weight_that_rises_wins_a_tie_at_once() {
     tell(gateway.as_mut(), Event::Class(0, 3), Nanos::ZERO);
     tell(gateway.as_mut(), Event::Class(1, 0), Nanos::ZERO);
     assert_eq!(gateway.dequeue(Nanos::ZERO).map(|turn| turn.request.0), Some(1));
+}
+
+#[test]
+fn an_interval_that_began_before_its_length_changed_is_measured_by_its_own() {
+    let mut gateway = alone(8.0, 20);
+    let received = |gateway: &mut dyn RequestScheduler, at_ms| {
+        while gateway.dequeue(Nanos::from_millis(at_ms)).is_some() {}
+        gateway.received(RequestId(0), 900, Nanos::from_millis(at_ms));
+    };
+    // At the target in every second, so that the window stays.
+    received(gateway.as_mut(), 500);
+    let shorter: RequestSpec = "msf-rs:target=0.9,period=100ms,window=8".parse().unwrap();
+    gateway.retune(&shorter.knobs(), Nanos::from_millis(600)).unwrap();
+    assert_eq!(gateway.dequeue(Nanos::from_secs(1)), None);
+    assert_eq!(figure(gateway.as_ref(), "window"), 8.0);
+    assert_eq!(figure(gateway.as_ref(), "utilisation"), 0.9);
 }
 
 #[test]

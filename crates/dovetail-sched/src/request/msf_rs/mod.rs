@@ -27,8 +27,9 @@
 //!
 //! Where the paper is silent: the window stays below 10^6; a window that was full while nothing was received grows by `K`; the
 //! paper releases only when a part of a response arrives or nothing is outstanding, here a request that finds `W < W+` leaves
-//! at once. Intervals begin at whole multiples of `T`. An interval without a call gives no information; an environment that
-//! keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
+//! at once. Intervals begin at whole multiples of `T`; if `T` changes, the one that has begun ends as planned, and the next is
+//! the rest up to a multiple. An interval without a call gives no information; an environment that keeps to `poll_at` misses
+//! none. A `period` longer than the run freezes the window.
 //!
 //! # How far two classes drift apart
 //!

@@ -24,19 +24,21 @@ pub(super) struct Window {
     rate: f64,
     limit: f64,
     outstanding: u32,
-    // For the current interval: units received, whether the window was full at some moment, and when it ends.
+    // For the current interval: units received, whether the window was full at some moment, how long it is and when it ends.
     units: u64,
     was_full: bool,
+    lasts: Nanos,
     ends: Nanos,
     utilisation: f64,
 }
 
 impl Window {
     pub(super) fn new(aim: Aim, limit: f64, rate: f64) -> Self {
-        Self { aim, rate, limit, outstanding: 0, units: 0, was_full: false, ends: Nanos::ZERO, utilisation: 0.0 }
+        let (lasts, ends) = (aim.period, Nanos::ZERO);
+        Self { aim, rate, limit, outstanding: 0, units: 0, was_full: false, lasts, ends, utilisation: 0.0 }
     }
 
-    /// Changes the settings, from the next interval on if the period changes.
+    /// Changes the settings; a new period counts from the next interval on.
     pub(super) fn set_aim(&mut self, aim: Aim) {
         self.aim = aim;
     }
@@ -54,8 +56,7 @@ impl Window {
     }
 
     fn close(&mut self, now: Nanos) {
-        let period = self.aim.period;
-        self.utilisation = self.units as f64 / (period.as_secs_f64() * self.rate);
+        self.utilisation = self.units as f64 / (self.lasts.as_secs_f64() * self.rate);
         if self.was_full {
             // With nothing received the quotient is infinite, and the growth limit applies.
             let factor = (self.aim.target / self.utilisation).min(self.aim.growth);
@@ -63,7 +64,11 @@ impl Window {
         }
         self.units = 0;
         self.was_full = !self.is_open();
-        self.ends = Nanos((now.0 / period.0).saturating_add(1).saturating_mul(period.0));
+        // From one multiple of the period to the next; shorter after a change of the period, which need not be at one.
+        let period = self.aim.period.0;
+        let begins = Nanos(now.0 / period * period).max(self.ends);
+        self.ends = Nanos((now.0 / period).saturating_add(1).saturating_mul(period));
+        self.lasts = self.ends - begins;
     }
 
     /// Whether another request may be released.
