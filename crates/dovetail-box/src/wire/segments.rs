@@ -36,7 +36,7 @@ use crate::functions::{
 /// Smaller parts would let one frame cost as much as tens of thousands.
 pub const MAX_SEGMENTS: usize = 2048;
 /// Maximum bytes of headers in all segments together: 256 each; longer headers mean fewer segments.
-const MAX_HEADER_BYTES: usize = MAX_SEGMENTS * 256;
+pub(super) const MAX_HEADER_BYTES: usize = MAX_SEGMENTS * 256;
 
 const FIN: u8 = 0x01;
 const PUSH: u8 = 0x08;

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::{Long, long, naive_sum};
-use crate::wire::offload::{Offload, Partial};
+use crate::wire::{
+    offload::{Offload, Partial},
+    segments::MAX_HEADER_BYTES,
+};
 
 /// The tunnel headers, besides IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,6 +197,10 @@ pub(crate) fn in_tunnel() -> impl Strategy<Value = InTunnel> {
                 InTunnel { long, around, outer_v6, udp_has_checksum, outer_options, outer_tag, outer_identification };
             // Which of two nested datagrams is split can be told only from a partial checksum.
             made.long.is_partial |= made.long.udp && made.is_in_udp();
+            // A frame whose segments have more bytes of headers than that is refused.
+            let headers = made.outer_bytes() - made.left_out() + made.long.header_bytes();
+            let least = made.long.payload.len().div_ceil(MAX_HEADER_BYTES / headers);
+            made.long.payload_bytes = made.long.payload_bytes.max(least as u16);
             made
         },
     )
