@@ -78,6 +78,7 @@ fn a_link_that_is_paced_by_the_node_from_now_on_goes_on() {
     // The caller is late, and the packet behind waits for it from when the link was free.
     let late = Nanos::from_millis(21);
     assert_eq!(starts(&settle(&mut node, late)), [(1, Nanos::from_millis(16))]);
+    assert_eq!(node.figures().late, Nanos::from_millis(15));
     let waited = node.waited();
     let causes = [Cause::Class(0), Cause::Late].map(|cause| waited.before_link(0, cause) as u64);
     assert_eq!(causes, [LINK_TIME.0, Nanos::from_millis(15).0]);
@@ -93,4 +94,30 @@ fn a_link_of_another_rate_takes_what_is_processed_later_at_that_rate() {
     node.set_link(half, Room::Packets(4));
     let ends: Vec<_> = settle(&mut node, Nanos::from_millis(5)).iter().map(|passage| passage.link_end).collect();
     assert_eq!(ends, [1, 3, 5].map(Nanos::from_millis));
+}
+
+#[test]
+fn a_packet_takes_the_link_as_long_as_its_new_length_does() {
+    let mut node = node(Pace::Own, Room::DEFAULT, 1);
+    assert!(matches!(node.poll(Nanos::ZERO), Some(Action::Work(_))));
+    node.worked(Nanos::ZERO, Outcome::Forward { bytes: 3 * BYTES });
+    let [sent] = settle(&mut node, Nanos::ZERO)[..] else { panic!("one packet") };
+    assert_eq!((sent.bytes, sent.link_end), (3 * BYTES, Nanos::from_millis(3)));
+    assert_eq!(node.poll_at(), Some(sent.link_end));
+}
+
+#[test]
+fn what_is_with_workers_changes_its_class_too_and_takes_the_link_by_its_new_length() {
+    let scheduler = "fifo".parse::<PolicySpec>().unwrap().build(&Setup::new(2, Limits::UNLIMITED)).unwrap();
+    let mut node = Node::with_workers(scheduler, link(Pace::Own), Room::DEFAULT, 2);
+    assert!(!node.passes_at_once(), "a worker reports later");
+    let demand = Demand::new(&[Nanos(1), LINK_TIME]).unwrap();
+    let packet = Packet { flow: FlowId(0), bytes: BYTES, arrival: Nanos::ZERO, handle: 0, demand };
+    assert!(node.enqueue(&packet, 0, Nanos::ZERO).is_queued());
+    let Some(Action::Work(work)) = node.poll(Nanos::ZERO) else { panic!("both are free") };
+    node.change_classes(&[1], &[None, Some(0)]);
+    node.worked_by(work.worker, Nanos(5), Outcome::Forward { bytes: 2 * BYTES });
+    let Some(Action::Send(sent)) = node.poll(Nanos(5)) else { panic!("the link is free") };
+    assert_eq!((sent.bytes, sent.link_end), (2 * BYTES, Nanos(5) + Nanos::from_millis(2)));
+    assert_eq!([0, 1].map(|class| node.waited().on_cpu(class)), [Nanos::ZERO, Nanos(5)]);
 }

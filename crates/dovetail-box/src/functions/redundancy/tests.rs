@@ -128,3 +128,25 @@ fn the_longest_packets_of_either_version_are_encoded() {
         }
     }
 }
+
+#[test]
+fn a_packet_whose_bytes_were_changed_on_the_way_is_dropped() {
+    let (mut here, mut there) = (Redundancy::new(1024, KEY), Restoration::new(1024, KEY));
+    let corpus = corpus();
+    let mut encoded = Vec::new();
+    for payload in [&corpus[..1200], &[b"13 more bytes", &corpus[..1200]].concat()] {
+        encoded = Packet::udp(payload).frame();
+        assert_eq!(here.process(&mut encoded), Verdict::Forward);
+        if encoded[23] != protocol::EXPERIMENT {
+            assert_eq!(there.process(&mut encoded), Verdict::Forward);
+        }
+    }
+    assert_eq!(encoded[23], protocol::EXPERIMENT);
+    // Behind the header and the length of the first part: a port of UDP, and then the new bytes.
+    for at in [34 + SHIM + LITERAL, 34 + SHIM + LITERAL + 8] {
+        let mut changed = encoded.clone();
+        changed[at] ^= 1;
+        assert_eq!(there.process(&mut changed), Verdict::Drop(Reason::Malformed));
+    }
+    assert_eq!(there.process(&mut encoded), Verdict::Forward);
+}

@@ -374,3 +374,21 @@ fn joined_datagrams_of_a_tunnel_are_datagrams() {
         assert!(Segments::new(&frame, partial, segmented, None).unwrap().outer.is_none());
     }
 }
+
+/// The pseudo-header has the final destination, which a routing header names (RFC 8200, 8.1): only the sender's sum knows it.
+#[test]
+fn behind_a_routing_header_the_senders_sum_counts() {
+    let long = Long { udp: false, ip_options: 2, payload_bytes: 500, ..long_datagram(true) };
+    let direct = split(&long, None);
+    let mut frame = long.frame();
+    frame[20] = 43;
+    frame[38..54].fill(0x2b);
+    let segments = Segments::new(&frame, long.partial(), long.segmented(), None).unwrap();
+    assert_eq!(segments.count(), direct.len());
+    let transport = 14 + 40 + 16;
+    for (index, direct) in direct.iter().enumerate() {
+        let mut segment = Vec::new();
+        assert!(segments.write(index, &mut segment));
+        assert_eq!(segment[transport..], direct[transport..]);
+    }
+}

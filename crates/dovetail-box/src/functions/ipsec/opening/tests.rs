@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{
     super::{
         super::testing::*,
-        super::{NetworkFunction, Verdict},
+        super::{NetworkFunction, Verdict, frame::write_checksum},
         Ipsec, Keys, Numbers,
     },
     *,
@@ -177,6 +177,8 @@ fn each_reason_to_refuse() {
     assert_eq!(outcome(0, &text(&inner(0), protocol::IPV6)), Err(Refused::Malformed), "the other IP");
     assert_eq!(outcome(0, &text(&inner(0), 6)), Err(Refused::Malformed), "transport mode");
     assert_eq!(outcome(0, &text(b"anything", NEXT_NONE)), Err(Refused::Dummy));
+    let odd = [&inner(0)[..], &[1, 2, 2, protocol::IPV4]].concat();
+    assert_eq!(outcome(0, &odd), Err(Refused::Malformed), "not a multiple of four bytes");
     assert_eq!(outcome(0, &[0, 0, 0, 4]), Err(Refused::Malformed), "nothing within");
     let mut damaged = inner(0);
     damaged[8] ^= 1;
@@ -205,6 +207,8 @@ fn outer_headers_must_be_whole_and_sound() {
     assert_eq!(open(&mut opening(keys()), &damaged), Err(Refused::Malformed));
     let mut first = frame.clone();
     first[20] = 0x20;
+    let header = Ip::find(&first).unwrap();
+    write_checksum(&mut first, &header);
     assert_eq!(open(&mut opening(keys()), &first), Err(Refused::Malformed), "a first fragment");
     let mut later = frame.clone();
     later[21] = 9;
