@@ -20,10 +20,11 @@
 //! not counted, as in Squid.
 //!
 //! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough are
-//! in order of that clock, whatever happens to `C` and the sum. If either falls, a bucket may be too full; it is cut when it is
-//! next examined.
+//! in order of that clock, whatever happens to `C` and the sum. But what a bucket holds then changes, so all of them are filled up
+//! to then and cut.
 //!
-//! O(log n) for every event, n being the number of classes held back.
+//! O(log n) for every event, n being the number of classes held back; a change of the link's rate, of a class's weight or of
+//! `seconds` costs that for each class.
 //!
 //! # Worked example
 //!
@@ -195,6 +196,15 @@ impl DelayPools {
         level
     }
 
+    /// Fills all buckets up to now, and cuts them to what they hold.
+    fn put_all(&mut self) {
+        for class in (0..self.buckets.len() as u32).map(ClassId) {
+            if self.accounts.is_known(class) {
+                self.put(class, 0.0);
+            }
+        }
+    }
+
     /// The user and class of a request that has been released.
     fn class_of_outstanding(&self, request: RequestId) -> Option<(UserId, ClassId)> {
         let user = self.accounts.user(request).filter(|_| !self.links.contains(request))?;
@@ -251,9 +261,7 @@ impl RequestScheduler for DelayPools {
     fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos) {
         self.tick(now);
         let known = self.accounts.is_known(class);
-        if known {
-            self.put(class, 0.0);
-        }
+        self.put_all();
         self.clock.restart();
         if known {
             self.clock.weights.remove(self.accounts.weight(class));
@@ -263,7 +271,7 @@ impl RequestScheduler for DelayPools {
         if !known {
             *slot_mut(&mut self.buckets, class.0) = Bucket { units: self.maximum(class), at: self.clock.reading() };
         }
-        self.put(class, 0.0);
+        self.put_all();
     }
 
     fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos) {
@@ -282,8 +290,10 @@ impl RequestScheduler for DelayPools {
     fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
         self.tick(now);
         if RequestSetup::is_rate(units_per_s) {
+            self.put_all();
             self.clock.restart();
             self.clock.rate = units_per_s;
+            self.put_all();
         }
     }
 
@@ -358,8 +368,9 @@ impl RequestScheduler for DelayPools {
         knobs.of(ENTRY.name)?;
         let fills_in = fills_in(knobs)?;
         self.tick(now);
-        // Buckets are cut to their new size when they are next examined.
+        self.put_all();
         self.seconds = fills_in.as_secs_f64();
+        self.put_all();
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::link::Link;
 use dovetail_sched::{
     Nanos, Weight,
-    request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+    request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 use proptest::prelude::*;
 
@@ -111,6 +111,36 @@ fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
     assert_eq!(gateway.dequeue(Nanos::from_secs(3_600)), None);
     gateway.set_user(UserId(0), ClassId(1), Nanos::from_secs(3_600));
     assert!(gateway.dequeue(Nanos::from_secs(3_600)).is_some_and(|turn| turn.request == id && turn.units == 2_896));
+}
+
+#[test]
+fn a_response_waits_for_no_more_than_its_bucket_can_hold_by_now() {
+    let changes: [fn(&mut dyn RequestScheduler); 3] = [
+        |gateway| gateway.set_rate(80.0, Nanos::ZERO),
+        |gateway| gateway.set_class(ClassId(1), Weight::new(199.0).expect("a weight"), Nanos::ZERO),
+        |gateway| {
+            let shorter: RequestSpec = "delay-pools:seconds=10ms".parse().expect("a policy");
+            gateway.retune(&shorter.knobs(), Nanos::ZERO).expect("retunable");
+        },
+    ];
+    for change in changes {
+        let spec = "delay-pools".parse::<RequestSpec>().expect("a policy");
+        let mut gateway = spec.build(&RequestSetup::for_bytes(8_000.0)).unwrap();
+        for class in [ClassId(0), ClassId(1)] {
+            gateway.set_class(class, Weight::ONE, Nanos::ZERO);
+        }
+        gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+        let id = RequestId(0);
+        gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+        assert!(gateway.dequeue(Nanos::ZERO).is_some());
+        gateway.received(id, 2_896, Nanos::ZERO);
+        gateway.ready(id, Nanos::ZERO);
+        assert_eq!(gateway.dequeue(Nanos::ZERO), None, "it lacks 1,792 of a turn");
+        change(&mut *gateway);
+        // Its bucket holds 40 now, and is full.
+        let turn = gateway.dequeue(Nanos::ZERO);
+        assert!(turn.is_some_and(|turn| turn.request == id && turn.units == 40), "{turn:?}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod cbcs;
 mod cbcs_delay;
 mod cbcs_stamps;
 mod delay_pools;
+mod delay_pools_forms;
 mod discarding;
 mod drfq;
 mod drfq_tags;
