@@ -214,3 +214,32 @@ fn what_passes_at_once_is_worked_on_as_it_arrives_and_then_sent() {
         assert!(passed < PACKETS, "{}: some find the link taken", entry.name);
     }
 }
+
+/// Packets of the old policy leave first, and while it has some of a flow, that flow is not forgotten.
+#[test]
+fn a_policy_is_replaced_without_loss_or_reordering() {
+    let mut node = Node::new(build("fifo"), link(), Room::DEFAULT);
+    let demand = Demand::new(&[Nanos(1), link().time(100)]).unwrap();
+    let enqueue = |node: &mut Node, handle| {
+        let packet = Packet { flow: FlowId(0), bytes: 100, arrival: Nanos::ZERO, handle, demand };
+        assert!(node.enqueue(&packet, 0, Nanos::ZERO).is_queued());
+    };
+    let mut left = Vec::new();
+    for (number, policy) in ["drr", "drfq", "mr3"].into_iter().enumerate() {
+        let first = 2 * number as u64;
+        enqueue(&mut node, first);
+        node.replace(build(policy));
+        assert!(!node.forget(FlowId(0)), "{policy}: the policy before it has a packet");
+        enqueue(&mut node, first + 1);
+        assert_eq!(node.backlog().packets, 2);
+        while let Some(due) = node.poll_at() {
+            match node.poll(due) {
+                Some(Action::Work(_)) => node.worked(Nanos(1), Outcome::Forward { bytes: 100 }),
+                Some(Action::Send(passage)) => left.push(passage.handle),
+                None => {}
+            }
+        }
+        assert!(node.is_empty() && node.forget(FlowId(0)));
+    }
+    assert_eq!(left, [0, 1, 2, 3, 4, 5]);
+}

@@ -66,6 +66,9 @@ fn what_is_no_picture_passes() {
     let mut frame = before.clone();
     assert_eq!(Jpeg::new().process(&mut frame), Verdict::Untouched);
     assert_eq!(frame, before);
+    let mut first = Packet::udp(&picture(64)).frame();
+    first[20] = 0x20;
+    assert_eq!(Jpeg::new().process(&mut first), Verdict::Untouched, "a part of a picture");
     let tcp = Packet { tcp: true, ..Packet::udp(&picture(32)) };
     assert_eq!(Jpeg::new().process(&mut tcp.frame()), Verdict::Untouched);
 }
