@@ -28,6 +28,7 @@ mod atfq;
 mod atfq_paper;
 mod atfq_sequence;
 mod capped;
+mod capped_forms;
 mod cbcs;
 mod cbcs_delay;
 mod cbcs_stamps;
