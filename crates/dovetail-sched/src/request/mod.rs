@@ -67,6 +67,7 @@
 //! | [`FarQueue`] | how long the far queue is, from probes |
 //! | [`Offer`] | the receive window that a connection to a server offers |
 //! | [`UplinkUse`] | whether the uplink is busy, and what acknowledgements take of it |
+//! | [`UplinkRate`] | the uplink's capacity, learnt by pauses |
 
 mod accounts;
 mod capped;
@@ -81,6 +82,7 @@ mod offer;
 mod scheduler;
 mod setup;
 mod uplink;
+mod uplink_rate;
 
 pub use accounts::{Accounts, Left};
 pub use capped::Capped;
@@ -90,6 +92,7 @@ pub use offer::Offer;
 pub use scheduler::RequestScheduler;
 pub use setup::RequestSetup;
 pub use uplink::{UPLOADS, UplinkUse};
+pub use uplink_rate::{UplinkRate, Uploads};
 
 pub use crate::registry::{REQUESTS as REGISTRY, RequestSpec};
 /// A request policy's registry entry.

@@ -10,7 +10,8 @@
 use crate::Nanos;
 
 /// The order of uploads if the uplink's rate is known ([`RequestSetup::for_uplink`](super::RequestSetup::for_uplink)): the
-/// first 20 kB of each before the rest of others. The rate is not learnt, as nothing probes the uplink separately.
+/// first 20 kB of each before the rest of others. The policy does not learn the rate, as nothing probes the uplink separately:
+/// [`UplinkRate`](super::UplinkRate) does, which is told what is acknowledged.
 pub const UPLOADS: &str = "grants:order=first,first=20kB,learn=off";
 
 /// The data that one acknowledgement covers: two full segments.

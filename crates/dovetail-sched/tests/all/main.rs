@@ -68,5 +68,6 @@ mod specs;
 mod tradeoff;
 mod tradeoff_clock;
 mod tradeoff_forms;
+mod uplink_rate;
 mod weights;
 mod wf2q_tags;
