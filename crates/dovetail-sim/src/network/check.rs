@@ -170,7 +170,7 @@ impl Network {
         if access.capacity_bytes_per_s.is_some_and(|capacity| !(1.0..=1e12).contains(&capacity)) {
             return wrong("a capacity is from 8 bit/s to 8 Tbit/s");
         }
-        if access.uplink.is_some_and(|rate| !(8.0..=8e12).contains(&rate.bps())) {
+        if access.uplink.is_some_and(|uplink| !(8.0..=8e12).contains(&uplink.rate.bps())) {
             return wrong("an uplink is from 8 bit/s to 8 Tbit/s");
         }
         if !(1..=self.transport.mtu_bytes).contains(&access.request_bytes) || access.header_bytes > 1 << 20 {

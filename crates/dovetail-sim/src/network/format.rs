@@ -117,6 +117,7 @@ pub(super) struct AccessForm {
     pub(super) sees_end: Option<bool>,
     pub(super) warm_up: Option<Quantity<Nanos>>,
     pub(super) uplink: Option<Quantity<Rate>>,
+    pub(super) uplink_learn: Option<bool>,
     pub(super) users: Option<Once<UsersForm>>,
     pub(super) servers: Option<Once<ServersForm>>,
 }

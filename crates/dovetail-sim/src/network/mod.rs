@@ -101,8 +101,8 @@ pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Trans
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
 pub use spec::{
-    Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
-    UserConnections,
+    Access, AccessUplink, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests,
+    ServerConnections, Traffic, UserConnections,
 };
 pub use transport::{MAX_JITTER, Protocol, Transport};
 #[cfg(not(feature = "network"))]

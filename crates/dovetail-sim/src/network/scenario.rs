@@ -16,8 +16,8 @@ use super::{
         TrafficForm, TransfersForm, UdpForm, UsersForm,
     },
     spec::{
-        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections,
-        Traffic, UserConnections,
+        Access, AccessUplink, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests,
+        ServerConnections, Traffic, UserConnections,
     },
     transport::{Named, Protocol, Transport},
 };
@@ -306,6 +306,9 @@ impl Nodes {
         let bytes = |bytes: Option<&Quantity<written::Bytes>>, default: u32| {
             bytes.map_or(default, |bytes| bytes.0.0.try_into().unwrap_or(u32::MAX))
         };
+        if form.uplink.is_none() && form.uplink_learn == Some(true) {
+            return Err("uplink_learn needs uplink, the rate that is never exceeded".into());
+        }
         Ok(Access {
             gateway,
             provider: watched.from,
@@ -316,7 +319,10 @@ impl Nodes {
             tells_length: form.tells_length.unwrap_or(true),
             sees_end: form.sees_end.unwrap_or(false),
             warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
-            uplink: form.uplink.as_ref().map(|rate| rate.0),
+            uplink: form
+                .uplink
+                .as_ref()
+                .map(|rate| AccessUplink { rate: rate.0, learns: form.uplink_learn.unwrap_or(true) }),
             users: form.users.as_deref().map(users).transpose()?,
             servers: form.servers.as_deref().map(servers).transpose()?.unwrap_or_default(),
         })

@@ -54,13 +54,21 @@ pub struct Access {
     pub sees_end: bool,
     /// Latencies and shares are measured from here on.
     pub warm_up: Nanos,
-    /// The uplink's rate as configured at the gateway, including headers, for pacing uploads. `None`: not configured, and
-    /// uploads are sent as TCP permits.
-    pub uplink: Option<Rate>,
+    /// The uplink as configured at the gateway, for pacing uploads. `None`: not configured, and uploads are sent as TCP permits.
+    pub uplink: Option<AccessUplink>,
     /// Users' connections to the gateway. `None`: no TCP between them, and what the gateway relays does not wait for users.
     pub users: Option<UserConnections>,
     /// The gateway's connections to servers.
     pub servers: ServerConnections,
+}
+
+/// The uplink as configured at the gateway.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AccessUplink {
+    /// Its rate, including headers.
+    pub rate: Rate,
+    /// Whether the gateway learns a lower rate where the uplink carries less.
+    pub learns: bool,
 }
 
 /// Users' TCP connections to the gateway, over the links between them.

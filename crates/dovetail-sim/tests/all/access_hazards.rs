@@ -229,6 +229,39 @@ fn uploads_do_not_make_the_downlink_seem_slower() {
 }
 
 #[test]
+fn an_uplink_that_carries_less_than_configured_is_learnt() {
+    let classes = [
+        ("gold", 4.0, 1, ENDLESS),
+        ("bronze", 1.0, 1, ENDLESS),
+        ("up", 1.0, 2, "each = 1, size = 1000, upload = \"500kB\""),
+    ];
+    let link = "rate_back = \"512kbps\"\nbuffer_packets_back = 64";
+    let adsl =
+        Bed { down: "4Mbps", buffer_packets: 50, link, round_trip_ms: 160, stop_s: 240, classes: &classes, ..BED };
+    for seed in 1..4 {
+        let with = |access: &str| Bed { access, ..adsl }.run("grants", seed);
+        let filled = ["512kbps", "1Mbps", "2Mbps", "6Mbps"]
+            .map(|rate| with(&format!("tells_length = false\nuplink = \"{rate}\"")).filled(60));
+        let fixed = with("tells_length = false\nuplink = \"2Mbps\"\nuplink_learn = false").filled(60);
+        println!("{filled:.3?}, {fixed:.3} if it is not learnt");
+        assert!(filled.iter().all(|&filled| filled > 0.8 && filled > fixed + 0.15), "{filled:?} {fixed}");
+    }
+}
+
+#[test]
+fn a_downlink_that_carries_less_is_noticed_although_uploads_go_on() {
+    let classes = [("down", 1.0, 3, ENDLESS), ("up", 1.0, 2, "each = 1, size = 1000, upload = \"2MB\"")];
+    let link = "rate_back = \"512kbps\"\nbuffer_packets_back = 64";
+    let slower = Bed { buffer_packets: 100, link, round_trip_ms: 40, stop_s: 120, classes: &classes, ..BED };
+    let with = |access: &str| Bed { access, ..slower }.run("grants", 1);
+    let access = "tells_length = false\ncapacity = \"3.8Mbps\"\nuplink = \"512kbps\"";
+    let (learnt, fixed) = (with(access), with(&format!("{access}\nuplink_learn = false")));
+    println!("{:.3} of the rate, {:.3} if uploads never pause", learnt.believed(), fixed.believed());
+    near(learnt.believed(), 1.0, 0.1);
+    assert!(fixed.believed() > 1.5, "{}", fixed.believed());
+}
+
+#[test]
 fn every_response_ends_though_the_far_buffer_and_windows_are_small() {
     let asks = "each = 4, size = \"50kB\"";
     for (buffer_packets, window) in [(8, "256kB"), (10, "16kB"), (25, "16kB"), (8, "4kB")] {

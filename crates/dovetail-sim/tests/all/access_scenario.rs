@@ -4,7 +4,7 @@
 
 use dovetail_sched::{Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Access, Asks, Kind, Network, Requests, ServerConnections, Traffic, UserConnections},
+    network::{Access, AccessUplink, Asks, Kind, Network, Requests, ServerConnections, Traffic, UserConnections},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -90,7 +90,7 @@ fn every_key_is_read_as_it_is_meant() {
         tells_length: false,
         sees_end: true,
         warm_up: Nanos::from_secs(10),
-        uplink: Some(Rate::from_bps(512e3).unwrap()),
+        uplink: Some(AccessUplink { rate: Rate::from_bps(512e3).unwrap(), learns: true }),
         users: Some(UserConnections { most: 4, idle: Nanos::from_secs(30), buffer_bytes: 32_000 }),
         servers: ServerConnections { idle: Nanos::ZERO, tls_round_trips: 2 },
     };
@@ -202,6 +202,8 @@ fn what_is_not_said_is_the_default() {
     assert_eq!((requests.patience, requests.silent.len()), (None, 0));
     let of = |new: &str| parse(&least("gateway = \"g\"", &format!("gateway = \"g\"\n{new}"))).unwrap().access.unwrap();
     assert_eq!(of("probe = 0").probe, None);
+    let learns = |new: &str| of(&format!("uplink = \"1Mbps\"\n{new}")).uplink.map(|uplink| uplink.learns);
+    assert_eq!((learns(""), learns("uplink_learn = false")), (Some(true), Some(false)));
     assert_eq!(of("header = 0").header_bytes, 0);
     let users = |keys: &str| of(&format!("users = {{ {keys} }}")).users.unwrap();
     let kept = UserConnections { most: 6, idle: Nanos::from_secs(120), buffer_bytes: 64_000 };

@@ -20,7 +20,7 @@ use crate::network::{
     net::Turned,
     outcome::AccessOutcome,
     packets::{EndId, Of},
-    spec::{Access, Network},
+    spec::{Access, AccessUplink, Network},
 };
 
 /// Length of a probe: an ICMP echo with 8 bytes of data has 36, a UDP packet with a number and a time 44; rounded up.
@@ -31,6 +31,7 @@ const ECHO: u16 = 7;
 const NOTE_EVERY: Nanos = Nanos::from_secs(1);
 /// Interval at which the bytes sent up are checked.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+const LEARN_EVERY: Nanos = Nanos::from_millis(100);
 /// Limit of records: a little more than a day's.
 const MAX_NOTES: usize = 100_000;
 
@@ -66,7 +67,8 @@ impl<'a> RequestGateway<'a> {
         net: &mut GatewayNet<'a>,
     ) -> Result<Self, NetworkError> {
         let spec = net.spec;
-        let mut uplink = Uplink::new(access.uplink.map(|rate| spec.payload_bytes_per_s(rate)))?;
+        let given = access.uplink.map(|AccessUplink { rate, learns }| (spec.payload_bytes_per_s(rate), learns));
+        let mut uplink = Uplink::new(given)?;
         let mut users = Vec::new();
         let classes = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some() && spec.class_of(at) == at);
         // All classes before any user: a user may belong to a class that is declared later.
@@ -90,6 +92,9 @@ impl<'a> RequestGateway<'a> {
         net.agenda.add(NOTE_EVERY, Event::Access(Told::Note));
         if spec.has_uploads() {
             net.agenda.add(LOOK_EVERY, Event::Access(Told::Look));
+            if uplink.learns() {
+                net.agenda.add(LEARN_EVERY, Event::Access(Told::Learn));
+            }
         }
         let relay = Relay::new(access, scheduler, setup, uplink, users);
         Ok(Self { relay, far: FarQueue::default(), notes: Vec::new() })
@@ -165,6 +170,10 @@ impl AccessModel for RequestGateway<'_> {
             Told::Look => {
                 self.relay.look_up(net.now);
                 net.agenda.add(net.now + LOOK_EVERY, Event::Access(Told::Look));
+            }
+            Told::Learn => {
+                self.relay.learn_uplink(self.far.delay(net.now).map(|far| far.delay), net);
+                net.agenda.add(net.now + LEARN_EVERY, Event::Access(Told::Learn));
             }
             Told::Probe => self.probe(net)?,
             Told::Note => self.note(net),

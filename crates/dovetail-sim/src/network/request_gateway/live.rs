@@ -22,6 +22,8 @@ pub(super) struct Live {
     pub(super) unread: u64,
     /// Bytes of the upload that were not handed to the connection.
     pub(super) upload_left: u64,
+    /// Bytes of it that were handed over.
+    pub(super) uploaded: u64,
     pub(super) length_told: bool,
     pub(super) ready_told: bool,
 }
@@ -30,7 +32,19 @@ impl Live {
     /// A request for this exchange, with an idle connection if there is one, `left` bytes of response and `upload_left` bytes of upload.
     pub(super) fn new(exchange: usize, kept: Option<EndId>, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
-        Self { exchange, end: None, kept, left, begins: 0, granted: 0, unread: 0, upload_left, length_told, ready_told }
+        Self {
+            exchange,
+            end: None,
+            kept,
+            left,
+            begins: 0,
+            granted: 0,
+            unread: 0,
+            upload_left,
+            uploaded: 0,
+            length_told,
+            ready_told,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub(in crate::network) enum Told {
     Note,
     /// Time to check how much was sent up.
     Look,
+    /// Time to learn what the uplink carries.
+    Learn,
     /// Idle connections of a user may be overdue.
     UserIdle(usize),
     /// Idle connections to a server may be overdue; the server's node, as an index.

@@ -1,12 +1,15 @@
 //! The gateway's knowledge and control of its uplink.
 //!
 //! As in a real gateway: if the uplink's rate is configured, uploads are scheduled separately, at a little less than that
-//! rate; otherwise nothing is held back. The downlink's scheduler is notified while the uplink is busy, since what a probe
+//! rate, or than the uplink is found to carry; otherwise nothing is held back. The downlink's scheduler is notified while the uplink is busy, since what a probe
 //! waits for may then be the uplink's queue.
 
 use dovetail_sched::{
     Nanos,
-    request::{Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UPLOADS, UplinkUse, UserId},
+    request::{
+        Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UPLOADS, UplinkRate, UplinkUse, Uploads,
+        UserId,
+    },
 };
 
 use crate::network::{ask_again::AskAgain, error::NetworkError, transport::TCP_HEADERS_BYTES};
@@ -18,19 +21,85 @@ pub(super) struct Uplink {
     pub(super) pacer: Option<Box<dyn RequestScheduler>>,
     ask_again: AskAgain,
     used: UplinkUse,
+    // Whether the downlink's scheduler was told that the uplink is busy.
+    is_told: bool,
+    learning: Option<Learning>,
+}
+
+/// What the uplink's capacity is learnt from.
+#[derive(Debug)]
+struct Learning {
+    rate: UplinkRate,
+    // Bytes of measured uploads that were handed over, and of those the acknowledged ones that were reported.
+    sent_bytes: u64,
+    acked_bytes: u64,
+    // Counted acknowledgements of downloads that were not reported.
+    counted_bytes: u64,
 }
 
 impl Uplink {
-    /// `rate`: bytes of payload per second, if configured.
-    pub(super) fn new(rate: Option<f64>) -> Result<Self, NetworkError> {
-        let pacer = match rate {
-            Some(rate) => {
+    /// Bytes of payload per second, if configured, and whether a lower rate is learnt.
+    pub(super) fn new(given: Option<(f64, bool)>) -> Result<Self, NetworkError> {
+        let pacer = match given {
+            Some((rate, _)) => {
                 let setup = RequestSetup::for_uplink(rate);
                 Some(UPLOADS.parse::<RequestSpec>()?.build(&setup)?)
             }
             None => None,
         };
-        Ok(Self { pacer, ask_again: AskAgain::new(), used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)) })
+        let learning =
+            |(rate, _)| Learning { rate: UplinkRate::new(rate), sent_bytes: 0, acked_bytes: 0, counted_bytes: 0 };
+        Ok(Self {
+            pacer,
+            ask_again: AskAgain::new(),
+            used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)),
+            is_told: false,
+            learning: given.filter(|&(_, learns)| learns).map(learning),
+        })
+    }
+
+    /// Whether the uplink's capacity is learnt.
+    pub(super) const fn learns(&self) -> bool {
+        self.learning.is_some()
+    }
+
+    /// This many bytes were handed over by uploads that are measured.
+    pub(super) fn measures(&mut self, bytes: u64) {
+        if let Some(learning) = &mut self.learning {
+            learning.sent_bytes += bytes;
+        }
+    }
+
+    /// So many uploads are measured, with this many bytes that are not acknowledged. Returns whether the uplink is busy, if that
+    /// changed.
+    pub(super) fn learn(
+        &mut self,
+        (uploads, unacked_bytes): (usize, u64),
+        delay: Option<Nanos>,
+        now: Nanos,
+    ) -> Option<bool> {
+        let Learning { rate, sent_bytes, acked_bytes, counted_bytes } = self.learning.as_mut()?;
+        let acked = sent_bytes.saturating_sub(unacked_bytes);
+        let seen = Uploads {
+            acked_bytes: acked.saturating_sub(core::mem::replace(acked_bytes, acked)),
+            unacked_bytes,
+            counted_bytes: core::mem::take(counted_bytes),
+            delay,
+        };
+        if (uploads > 0 || rate.is_testing())
+            && let Some(paced) = rate.look(&seen, now)
+            && let Some(pacer) = &mut self.pacer
+        {
+            pacer.set_rate(RequestSetup::for_uplink(paced).rate, now);
+        }
+        self.tell(now)
+    }
+
+    /// Whether the uplink is busy, if the downlink's scheduler does not know.
+    fn tell(&mut self, now: Nanos) -> Option<bool> {
+        let is_cleared = self.learning.as_ref().is_some_and(|learning| learning.rate.is_cleared(now));
+        let is_busy = self.used.is_busy() && !is_cleared;
+        (core::mem::replace(&mut self.is_told, is_busy) != is_busy).then_some(is_busy)
     }
 
     /// A request with an upload is released; false if nothing is held back.
@@ -80,17 +149,22 @@ impl Uplink {
             && let Some(acked) = self.used.acknowledges(bytes)
         {
             pacer.stray(None, acked, now);
+            if let Some(learning) = &mut self.learning {
+                learning.counted_bytes += acked;
+            }
         }
     }
 
     /// Bytes were sent. Returns whether the uplink is busy, if that changed.
     pub(super) fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
-        self.used.sent(bytes, now)
+        self.used.sent(bytes, now);
+        self.tell(now)
     }
 
     /// Checks whether a period is over, and begins another. Returns whether the uplink is busy, if that changed.
     pub(super) fn look(&mut self, now: Nanos) -> Option<bool> {
-        self.used.look(now)
+        self.used.look(now);
+        self.tell(now)
     }
 }
 
@@ -100,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_told_is_kept_to() {
-        let mut uplink = Uplink::new(Some(64_000.0)).expect("a rate");
+        let mut uplink = Uplink::new(Some((64_000.0, false))).expect("a rate");
         let pacer = uplink.pacer.as_mut().expect("it paces");
         pacer.set_class(dovetail_sched::request::ClassId(0), dovetail_sched::Weight::ONE, Nanos::ZERO);
         pacer.set_user(UserId(0), dovetail_sched::request::ClassId(0), Nanos::ZERO);

@@ -1,6 +1,9 @@
 //! Uploads: what requests carry to their servers.
 
-use dovetail_sched::{Nanos, request::UserId};
+use dovetail_sched::{
+    Nanos,
+    request::{UplinkRate, UserId},
+};
 
 use super::{
     super::{
@@ -29,7 +32,15 @@ impl Relay<'_> {
             let bytes = turn.units.min(live.upload_left);
             live.upload_left -= bytes;
             self.uplink.handed_over(turn.request, bytes, live.upload_left == 0, net.now);
-            net.connections[id].opener.end.application.to_send += bytes;
+            let end = &mut net.connections[id].opener.end;
+            end.application.to_send += bytes;
+            let before = live.uploaded;
+            live.uploaded += bytes;
+            if before >= UplinkRate::MIN_BYTES {
+                self.uplink.measures(bytes);
+            } else if live.uploaded >= UplinkRate::MIN_BYTES {
+                self.uplink.measures(end.held_bytes());
+            }
             self.turn(id, net)?;
         }
     }
@@ -56,6 +67,17 @@ impl Relay<'_> {
             self.scheduler.uplink(is_busy, now);
             self.is_asked = true;
         }
+    }
+
+    /// Reports how uploads fare, from which the uplink's capacity is learnt.
+    pub(in super::super) fn learn_uplink(&mut self, delay: Option<Nanos>, net: &GatewayNet<'_>) {
+        let measured = self.live.iter().filter(|(_, live)| live.uploaded >= UplinkRate::MIN_BYTES);
+        let held = measured.filter_map(|(_, live)| live.end.map(|id| net.connections[id].opener.end.held_bytes()));
+        let (uploads, unacked_bytes) = held.fold((0, 0), |(uploads, sum), held| (uploads + 1, sum + held));
+        if let Some(is_busy) = self.uplink.learn((uploads, unacked_bytes), delay, net.now) {
+            self.scheduler.uplink(is_busy, net.now);
+        }
+        self.is_asked = true;
     }
 
     /// Checks whether the uplink is still busy.
