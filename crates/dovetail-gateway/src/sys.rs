@@ -52,6 +52,14 @@ pub(crate) fn acknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(high << 32 | low)
 }
 
+/// Bytes written to a connection that the other side has not acknowledged, sent or not.
+pub(crate) fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ, which is TIOCOUTQ (linux/sockios.h), writes one int, to where `bytes` is.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if done == 0 { Ok(u64::try_from(bytes).unwrap_or(0)) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Whether everything that the other side sent has arrived, including its end (RFC 9293, section 3.3.2: CLOSE-WAIT).
 pub(crate) fn is_closed_by_peer(socket: BorrowedFd<'_>) -> bool {
     tcp_info(socket).is_ok_and(|(info, _)| info[STATE].to_ne_bytes()[0] == CLOSE_WAIT)

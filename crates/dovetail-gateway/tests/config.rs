@@ -312,8 +312,10 @@ fn the_uplink_is_paced_where_its_rate_is_written() {
     assert!(read(MINIMAL).uplink.is_none());
     assert!(read(&with("", "", "[uplink]")).uplink.is_none());
     let uplink = read(&with("payload = 0.5", "", "[uplink]\nrate = \"512kbps\"")).uplink.unwrap();
-    assert_eq!((uplink.rate.bps(), uplink.goodput_bytes_per_s()), (512e3, 32e3));
-    for wrong in ["rate = \"999bps\"", "rate = \"2Tbps\"", "rate = 512", "payload = 0.9"] {
+    assert_eq!((uplink.rate.bps(), uplink.goodput_bytes_per_s(), uplink.learn), (512e3, 32e3, true));
+    assert!(!read(&with("", "", "[uplink]\nrate = \"512kbps\"\nlearn = false")).uplink.unwrap().learn);
+    assert!(read(&with("", "", "[uplink]\nlearn = false")).uplink.is_none());
+    for wrong in ["learn = true", "rate = \"999bps\"", "rate = \"2Tbps\"", "rate = 512", "payload = 0.9"] {
         let error = Config::parse(&with("", "", &format!("[uplink]\n{wrong}"))).unwrap_err().to_string();
         assert!(error.contains("uplink"), "{error}");
     }
@@ -323,6 +325,8 @@ fn the_uplink_is_paced_where_its_rate_is_written() {
 fn a_reload_changes_the_uplinks_rate_and_not_whether_it_is_paced() {
     let of = |rest| read(&with("", "", rest));
     let (none, slow, fast) = (of(""), of("[uplink]\nrate = \"512kbps\""), of("[uplink]\nrate = \"1Mbps\""));
+    let fixed = of("[uplink]\nrate = \"512kbps\"\nlearn = false");
+    assert!(!fixed.clone().reloaded(&slow, |_| true).0.uplink.unwrap().learn);
     let rate = |config: &Config| config.uplink.as_ref().map(|uplink| uplink.rate.bps());
     for (old, new, after, said) in [
         (&slow, &fast, Some(1e6), None),

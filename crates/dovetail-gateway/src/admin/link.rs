@@ -31,7 +31,7 @@ impl Link {
 /// The uplink at a moment.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Up {
-    /// Its capacity for uploads, if its rate is configured: uploads are paced.
+    /// Its capacity for uploads, as learnt or as configured, if its rate is configured: uploads are paced.
     pub(super) goodput_bytes_per_s: Option<f64>,
     /// Whether so much is sent that the far queue's delay may be the uplink's.
     pub(super) is_busy: bool,
@@ -41,11 +41,7 @@ pub(super) struct Up {
 
 impl Up {
     pub(super) fn of(seen: &Seen) -> Self {
-        let (config, uplink) = (seen.settings.config(), seen.link.uplink());
-        Self {
-            goodput_bytes_per_s: config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s()),
-            is_busy: uplink.is_busy(),
-            sent_bytes: uplink.sent_bytes(),
-        }
+        let uplink = seen.link.uplink();
+        Self { goodput_bytes_per_s: uplink.capacity(), is_busy: uplink.is_busy(), sent_bytes: uplink.sent_bytes() }
     }
 }

@@ -189,7 +189,10 @@ impl Display for Description<'_> {
         let mut part = Part { f, heading: "uplink" };
         match &config.uplink {
             None => part.line("rate", "not known: uploads are not paced")?,
-            Some(uplink) => part.line("rate", format_args!("{}, paced", rate(uplink.rate)))?,
+            Some(uplink) => {
+                let learnt = if uplink.learn { ", or less where that is learnt" } else { "" };
+                part.line("rate", format_args!("{}, paced{learnt}", rate(uplink.rate)))?;
+            }
         }
         access(config, &mut Part { f, heading: "access" })?;
         let mut part = Part { f, heading: "groups" };

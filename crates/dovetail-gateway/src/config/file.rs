@@ -178,8 +178,14 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
 
 fn uplink(mut section: Section<'_>, payload: f64) -> Result<Option<Uplink>, Fault> {
     let rate = section.one("rate", values::rate)?;
+    let learn = section.one("learn", truth)?;
     section.end()?;
-    Ok(rate.map(|rate| Uplink { rate, payload }))
+    match (rate, learn) {
+        (None, Some(true)) => {
+            Err(section.wrong("learn", "set the rate to learn from, the most that the uplink carries"))
+        }
+        (rate, learn) => Ok(rate.map(|rate| Uplink { rate, learn: learn.unwrap_or(true), payload })),
+    }
 }
 
 fn policy(value: &DeValue<'_>) -> Result<RequestSpec, String> {

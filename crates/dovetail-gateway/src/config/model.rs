@@ -127,10 +127,12 @@ pub struct Downlink {
 }
 
 /// `[uplink]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Uplink {
     /// The link's raw rate, including frames.
     pub rate: Rate,
+    /// Whether a lower rate is learnt where the link carries less.
+    pub learn: bool,
     /// The fraction of a full packet's frame that is payload, as for the downlink.
     pub payload: f64,
 }

@@ -90,6 +90,11 @@ impl Exchange<'_> {
         // hyper keeps the message only if it has not begun to write it.
         let copy = (is_reused && upload.is_none() && head.method.is_idempotent()).then(|| clone(&head));
         connection.gate.begin(ticket, Rc::clone(progress), Rc::clone(&record.account));
+        if upload.is_some()
+            && let Some(learning) = exchanges.link.uplink().learning()
+        {
+            connection.gate.uploads(learning);
+        }
         progress.waits_for(Phase::Answer);
         let mut request = Request::from_parts(head, upload.unwrap_or(Upload::none()));
         self.listening.to(&mut request, self.go.clone());

@@ -48,14 +48,14 @@ impl Link {
         let dispatcher = Dispatcher::new(&config.downlink.policy, &setup, &weights)?;
         set_caps(&dispatcher, &config);
         let window = first_window(&config, &setup)?;
-        let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
-        let uplink = Rc::new(Uplink::new(up, &weights, &dispatcher)?);
+        let uplink = Rc::new(Uplink::new(config.uplink.as_ref(), &weights, &dispatcher)?);
         Ok(Self { settings, dispatcher, window, uplink, free: InteractiveBudget::new(setup.rate) })
     }
 
     /// Starts to hand out turns.
     pub(crate) fn drive(&self) {
         self.dispatchers().for_each(|dispatcher| drop(spawn_local(dispatcher.drive())));
+        spawn_local(Rc::clone(&self.uplink).learn());
     }
 
     /// The downlink's scheduler.
@@ -131,8 +131,10 @@ impl Link {
             self.dispatcher.set_rate(rate);
             self.free.set_rate(rate);
         }
-        if let (Some(dispatcher), Some(uplink)) = (self.uplink.dispatcher(), &new.uplink) {
-            dispatcher.set_rate(uplink.goodput_bytes_per_s());
+        if let Some(uplink) = &new.uplink
+            && new.uplink != old.uplink
+        {
+            self.uplink.reload(uplink);
         }
         for dispatcher in self.dispatchers() {
             for (at, &weight) in weights.iter().enumerate() {

@@ -37,7 +37,7 @@ use crate::{
     round_trips::Sampled,
     state::Link,
     sys,
-    uplink::Lane,
+    uplink::{Lane, Metering},
     upstream::Offered,
     watch::{Phase, Watch, Watched},
 };
@@ -145,6 +145,7 @@ impl Tunnel {
     async fn up(&self, client: &mut (impl AsyncRead + Unpin), server: &mut OwnedWriteHalf) -> io::Result<()> {
         let mut buffer = Vec::new();
         let mut lane = None;
+        let mut metering = Metering::new(self.link.uplink().learning());
         loop {
             buffer.clear();
             buffer.reserve(BUFFER.min(buffer.capacity().max(1_024) * 4));
@@ -157,11 +158,12 @@ impl Tunnel {
                 self.released(client, &mut buffer).await?;
                 self.take_stale(server.as_ref())?;
             }
-            self.send(&buffer, server, &mut lane).await?;
+            self.send(&buffer, server, (&mut lane, &mut metering)).await?;
             if buffer.len() < buffer.capacity() {
                 // An idle tunnel needs no buffer, and its upload has ended.
                 buffer = Vec::new();
                 lane = None;
+                metering.ends();
             }
         }
     }
@@ -172,13 +174,19 @@ impl Tunnel {
     }
 
     /// Sends the client's bytes, as fast as its share of the uplink permits.
-    async fn send(&self, bytes: &[u8], server: &mut OwnedWriteHalf, lane: &mut Option<Lane>) -> io::Result<()> {
+    async fn send(
+        &self,
+        bytes: &[u8],
+        server: &mut OwnedWriteHalf,
+        (lane, metering): (&mut Option<Lane>, &mut Metering),
+    ) -> io::Result<()> {
         let lane = lane.get_or_insert_with(|| self.record.lane(self.link.uplink(), Some(bytes.len())));
         let mut left = bytes;
         while !left.is_empty() {
             let most = poll_fn(|cx| lane.poll_room(cx, left.len())).await;
             server.write_all(&left[..most]).await?;
             lane.sent(most);
+            metering.wrote(most, server.as_ref().as_fd());
             self.record.account.went(most as u64);
             self.may_go_on()?;
             left = &left[most..];

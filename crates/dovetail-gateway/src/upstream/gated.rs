@@ -9,7 +9,7 @@ use std::{
     os::fd::AsFd,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use tokio::{
@@ -23,6 +23,7 @@ use crate::{
     quota::Account,
     round_trips::Sampled,
     sys,
+    uplink::{Learning, Metering},
     watch::{Phase, Progress},
 };
 
@@ -66,6 +67,8 @@ pub(crate) struct Gate {
     low_water: Cell<u64>,
     // Bytes of the last read.
     lately: Cell<u64>,
+    // Measures the request's body, if it has one.
+    upload: RefCell<Metering>,
 }
 
 #[derive(Debug)]
@@ -100,6 +103,7 @@ impl Gated {
             is_sealed,
             low_water: Cell::new(1),
             lately: Cell::new(0),
+            upload: RefCell::default(),
         });
         (Self { stream: upstream.stream, gate: Rc::clone(&gate) }, gate)
     }
@@ -130,6 +134,7 @@ impl Gate {
         self.has_length.set(false);
         self.ending.forget();
         self.lately.set(0);
+        self.upload.take();
         if self.offered.bytes() != u64::MAX {
             ticket.offers(self.offered.bytes());
             if let Some(trip) = self.offered.farthest() {
@@ -137,6 +142,11 @@ impl Gate {
             }
         }
         *self.response.borrow_mut() = Some(Response { ticket, progress, account });
+    }
+
+    /// The request has a body, from which the uplink's capacity is learnt.
+    pub(crate) fn uploads(&self, learning: &Rc<Learning>) {
+        *self.upload.borrow_mut() = Metering::new(Some(learning));
     }
 
     /// Reports whether received bytes are waiting for the client to take them.
@@ -148,6 +158,7 @@ impl Gate {
 
     /// Detaches the response: what arrives later does not belong to it.
     pub(crate) fn finish(&self) -> Option<Place> {
+        self.upload.take();
         self.response.take().map(|response| response.ticket)
     }
 
@@ -264,7 +275,7 @@ impl AsyncRead for Gated {
             response.progress.stop();
             return Poll::Pending;
         }
-        std::task::ready!(response.progress.poll_room(cx));
+        ready!(response.progress.poll_room(cx));
         let (mut allowed, mut window) = (response.ticket.allowed(), response.ticket.window());
         if allowed == 0 {
             let mut first = [0];
@@ -318,7 +329,9 @@ impl AsyncRead for Gated {
 impl AsyncWrite for Gated {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.moves();
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let wrote = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
+        self.gate.upload.borrow_mut().wrote(wrote, self.stream.as_fd());
+        Poll::Ready(Ok(wrote))
     }
 
     fn poll_write_vectored(
@@ -327,7 +340,9 @@ impl AsyncWrite for Gated {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.moves();
-        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+        let wrote = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, parts))?;
+        self.gate.upload.borrow_mut().wrote(wrote, self.stream.as_fd());
+        Poll::Ready(Ok(wrote))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -63,6 +63,9 @@ pub use self::{
     ticket::Ticket,
     view::{ClassView, LiveView, Stage, Totals, UserView, View},
 };
+
+/// How long a delay that was told is valid, as for the policies.
+const FRESH: Nanos = Nanos::from_secs(2);
 use self::{
     live::Live,
     shadow::{Owner, Shadow},
@@ -108,6 +111,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
             users: Users::default(),
             classes: classes.iter().map(|&weight| Account { weight, ..Account::default() }).collect(),
             far: FarQueue::default(),
+            told: None,
             shadow: Shadow::default(),
             armed: Nanos::MAX,
             units: 0,
@@ -343,8 +347,17 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     /// Sets the far queue's delay, measured by other means than probes.
     pub fn far_queue(&self, delay: Option<Nanos>) {
         let (mut state, now) = self.0.enter();
+        state.told = delay.map(|delay| (delay, now));
         state.scheduler.far_queue(delay.map(FarDelay::of), now);
         self.0.pump(state);
+    }
+
+    /// The far queue's delay, from probes or as last [told](Self::far_queue), unless that is two seconds ago.
+    #[must_use]
+    pub fn far_delay(&self) -> Option<Nanos> {
+        let (state, now) = self.0.enter();
+        let told = || state.told.filter(|&(_, at)| now - at < FRESH).map(|(delay, _)| delay);
+        state.far.delay(now).map(|far| far.delay).or_else(told)
     }
 
     /// Tells whether enough is sent up the link unpaced that probes may be measuring the uplink's queue.

@@ -35,6 +35,8 @@ pub(super) struct State<K> {
     pub(super) users: Users<K>,
     pub(super) classes: Vec<Account>,
     pub(super) far: FarQueue,
+    /// The far queue's delay as last measured by other means, and when.
+    pub(super) told: Option<(Nanos, Nanos)>,
     pub(super) shadow: Shadow,
     // When the driver wakes up next.
     pub(super) armed: Nanos,

@@ -5,8 +5,11 @@
 //! downlink: with a scheduler of its own, whose turns are permission to send. The first 20 kB of each upload go ahead of the
 //! rest of others. Acknowledgements are not scheduled but counted: a segment of 66 bytes for two full ones.
 //!
-//! If the rate is unknown, nothing is held back. Probes may then measure the uplink's queue, as they may where the configured
-//! rate is wrong: the downlink's scheduler is told while much is being sent.
+//! If the uplink carries less than configured, that is learnt ([`learning`]). If the rate is unknown, nothing is held back.
+//! Probes may then measure the uplink's queue, as they may until a slower rate is learnt: the downlink's scheduler is told while
+//! much is being sent.
+
+mod learning;
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,8 +23,10 @@ use dovetail_sched::{
     request::{ClassId, RequestSetup, RequestSpec, UPLOADS, UplinkUse},
 };
 use dovetail_tower::Dispatcher;
+use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{place::Place, who::Who};
+pub(crate) use self::learning::{Learning, Metering};
+use crate::{config, place::Place, who::Who};
 
 /// An acknowledgement's frame.
 const ACK_BYTES: f64 = 66.0;
@@ -32,31 +37,85 @@ const MIN_BYTES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Uplink {
     // `Some` if its rate is known.
-    dispatcher: Option<Dispatcher<Who>>,
+    paced: Option<Paced>,
     // The downlink's, which is told while the uplink is busy.
     told: Dispatcher<Who>,
     began: Instant,
     used: RefCell<UplinkUse>,
+    // Whether the downlink's scheduler was told that the uplink is busy.
+    is_told: Cell<bool>,
     sent_bytes: Cell<u64>,
 }
 
+/// Paced uploads.
+#[derive(Debug)]
+struct Paced {
+    dispatcher: Dispatcher<Who>,
+    learning: Rc<Learning>,
+}
+
 impl Uplink {
-    /// `rate` is the payload in bytes per second, if known. Classes are the downlink's.
-    pub(crate) fn new(rate: Option<f64>, classes: &[Weight], downlink: &Dispatcher<Who>) -> Result<Self, PolicyError> {
-        let dispatcher =
-            |rate: f64| Dispatcher::new(&UPLOADS.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
+    /// `given` is the uplink's configuration, if its rate is known. Classes are the downlink's.
+    pub(crate) fn new(
+        given: Option<&config::Uplink>,
+        classes: &[Weight],
+        downlink: &Dispatcher<Who>,
+    ) -> Result<Self, PolicyError> {
+        let paced = |given: &config::Uplink| {
+            let rate = given.goodput_bytes_per_s();
+            let (policy, setup) = (UPLOADS.parse::<RequestSpec>()?, RequestSetup::for_uplink(rate));
+            let dispatcher = Dispatcher::new(&policy, &setup, classes)?;
+            Ok::<_, PolicyError>(Paced { dispatcher, learning: Rc::new(Learning::new(rate, given.learn)) })
+        };
         Ok(Self {
-            dispatcher: rate.map(dispatcher).transpose()?,
+            paced: given.map(paced).transpose()?,
             told: downlink.clone(),
             began: Instant::now(),
             used: RefCell::new(UplinkUse::new(ACK_BYTES)),
+            is_told: Cell::new(false),
             sent_bytes: Cell::new(0),
         })
     }
 
     /// The scheduler of uploads, if the rate is known.
-    pub(crate) const fn dispatcher(&self) -> Option<&Dispatcher<Who>> {
-        self.dispatcher.as_ref()
+    pub(crate) fn dispatcher(&self) -> Option<&Dispatcher<Who>> {
+        self.paced.as_ref().map(|paced| &paced.dispatcher)
+    }
+
+    /// What is learnt of the rate, if it is known.
+    pub(crate) fn learning(&self) -> Option<&Rc<Learning>> {
+        self.paced.as_ref().map(|paced| &paced.learning)
+    }
+
+    /// The capacity for uploads in bytes per second, as given or as learnt, if it is known.
+    pub(crate) fn capacity(&self) -> Option<f64> {
+        self.learning().map(|learning| learning.capacity())
+    }
+
+    /// Applies a changed configuration.
+    pub(crate) fn reload(&self, given: &config::Uplink) {
+        if let Some(Paced { dispatcher, learning }) = &self.paced {
+            let rate = given.goodput_bytes_per_s();
+            learning.reload(rate, given.learn);
+            dispatcher.set_rate(RequestSetup::for_uplink(rate).rate);
+        }
+    }
+
+    /// Learns the capacity while there are uploads.
+    pub(crate) async fn learn(self: Rc<Self>) {
+        let Some(Paced { dispatcher, learning }) = &self.paced else { return };
+        loop {
+            learning.begun().await;
+            let mut ticks = interval(learning::EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            while learning.is_used() {
+                ticks.tick().await;
+                if let Some(rate) = learning.look(self.told.far_delay(), self.now()) {
+                    dispatcher.set_rate(RequestSetup::for_uplink(rate).rate);
+                }
+                self.tell();
+            }
+        }
     }
 
     /// A lane for this many bytes, or for an upload of unknown length.
@@ -74,10 +133,11 @@ impl Uplink {
 
     /// Counts the acknowledgements of this many bytes received.
     pub(crate) fn acknowledges(&self, bytes: usize) {
-        if let Some(dispatcher) = &self.dispatcher
+        if let Some(Paced { dispatcher, learning }) = &self.paced
             && let Some(acked) = self.used.borrow_mut().acknowledges(bytes as u64)
         {
             dispatcher.stray(None, acked);
+            learning.counts(acked);
         }
     }
 
@@ -94,18 +154,21 @@ impl Uplink {
     /// Counts bytes that were sent.
     fn sent(&self, bytes: usize) {
         self.sent_bytes.set(self.sent_bytes.get() + bytes as u64);
-        let news = self.used.borrow_mut().sent(bytes as u64, self.now());
-        self.tell(news);
+        self.used.borrow_mut().sent(bytes as u64, self.now());
+        self.tell();
     }
 
     /// Checks whether a measuring interval has ended and the next begins. To be called once a second.
     pub(crate) fn look(&self) {
-        let news = self.used.borrow_mut().look(self.now());
-        self.tell(news);
+        self.used.borrow_mut().look(self.now());
+        self.tell();
     }
 
-    fn tell(&self, news: Option<bool>) {
-        if let Some(is_busy) = news {
+    /// Tells the downlink's scheduler whether the uplink may be what probes wait for, if that has changed.
+    fn tell(&self) {
+        let is_cleared = || self.learning().is_some_and(|learning| learning.is_cleared(self.now()));
+        let is_busy = self.used.borrow().is_busy() && !is_cleared();
+        if self.is_told.replace(is_busy) != is_busy {
             self.told.uplink(is_busy);
         }
     }
