@@ -94,10 +94,10 @@ fn a_user_who_moves_is_held_back_with_his_new_class() {
     assert!(is_near(rates[0], 5_000.0) && is_near(rates[1], 5_000.0), "{rates:?}");
 }
 
-#[test]
-fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
+/// Two classes at a link of this rate, and a response of a user of the first that has received so much and waits for more.
+fn one_waits(rate: f64, received: u64) -> (Box<dyn RequestScheduler>, RequestId) {
     let spec = "delay-pools".parse::<RequestSpec>().expect("a policy");
-    let mut gateway = spec.build(&RequestSetup::for_bytes(1e6)).unwrap();
+    let mut gateway = spec.build(&RequestSetup::for_bytes(rate)).expect("a setup");
     for class in [ClassId(0), ClassId(1)] {
         gateway.set_class(class, Weight::ONE, Nanos::ZERO);
     }
@@ -105,9 +105,15 @@ fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
     let id = RequestId(0);
     gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
     assert!(gateway.dequeue(Nanos::ZERO).is_some());
-    // Much more than permitted: the class gets nothing for a day.
-    gateway.received(id, 50_000_000_000, Nanos::ZERO);
+    gateway.received(id, received, Nanos::ZERO);
     gateway.ready(id, Nanos::ZERO);
+    (gateway, id)
+}
+
+#[test]
+fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
+    // Much more than permitted: the class gets nothing for a day.
+    let (mut gateway, id) = one_waits(1e6, 50_000_000_000);
     assert_eq!(gateway.dequeue(Nanos::from_secs(3_600)), None);
     gateway.set_user(UserId(0), ClassId(1), Nanos::from_secs(3_600));
     assert!(gateway.dequeue(Nanos::from_secs(3_600)).is_some_and(|turn| turn.request == id && turn.units == 2_896));
@@ -124,17 +130,7 @@ fn a_response_waits_for_no_more_than_its_bucket_can_hold_by_now() {
         },
     ];
     for change in changes {
-        let spec = "delay-pools".parse::<RequestSpec>().expect("a policy");
-        let mut gateway = spec.build(&RequestSetup::for_bytes(8_000.0)).unwrap();
-        for class in [ClassId(0), ClassId(1)] {
-            gateway.set_class(class, Weight::ONE, Nanos::ZERO);
-        }
-        gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
-        let id = RequestId(0);
-        gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
-        assert!(gateway.dequeue(Nanos::ZERO).is_some());
-        gateway.received(id, 2_896, Nanos::ZERO);
-        gateway.ready(id, Nanos::ZERO);
+        let (mut gateway, id) = one_waits(8_000.0, 2_896);
         assert_eq!(gateway.dequeue(Nanos::ZERO), None, "it lacks 1,792 of a turn");
         change(&mut *gateway);
         // Its bucket holds 40 now, and is full.

@@ -25,6 +25,10 @@
 //! For 10 s after a pause has shown that a long delay is not the uplink's, the downlink's scheduler need not be told that the
 //! uplink is [busy](super::UplinkUse).
 
+mod spell;
+
+use self::spell::Spell;
+pub use self::spell::Uploads;
 use crate::Nanos;
 
 /// How long uploads are measured before a decision.
@@ -64,19 +68,6 @@ const CLEARED: Nanos = Nanos::from_secs(10);
 /// How often the time that long is doubled in which nothing is paused, when pauses go on to be in vain.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// What is known of uploads at a moment.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Uploads {
-    /// Bytes that servers have acknowledged since the last report.
-    pub acked_bytes: u64,
-    /// Bytes sent or to be sent that they have not acknowledged.
-    pub unacked_bytes: u64,
-    /// Bytes of acknowledgements for downloads, as counted, since the last report.
-    pub counted_bytes: u64,
-    /// The far queue's delay, as probes see it.
-    pub delay: Option<Nanos>,
-}
-
 /// Learns the capacity of an uplink. O(1) per report.
 #[derive(Debug)]
 pub struct UplinkRate {
@@ -111,21 +102,6 @@ struct Late {
     is_drained: bool,
 }
 
-/// What was seen since `since`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spell {
-    since: Nanos,
-    acked: u64,
-    counted: u64,
-    unacked_before: u64,
-    unacked: u64,
-    // The shortest delay, and the sum of those reported.
-    least: Option<Nanos>,
-    sum_ns: f64,
-    reports: u32,
-    is_blind: bool,
-}
-
 impl UplinkRate {
     /// Environments measure an upload only once it has this many bytes: it costs system calls, and shorter ones are over before.
     pub const MIN_BYTES: u64 = 16_384;
@@ -139,17 +115,7 @@ impl UplinkRate {
             verdict: given,
             used_s: 0.0,
             phase: Phase::Sends,
-            spell: Spell {
-                since: Nanos::ZERO,
-                acked: 0,
-                counted: 0,
-                unacked_before: 0,
-                unacked: 0,
-                least: None,
-                sum_ns: 0.0,
-                reports: 0,
-                is_blind: false,
-            },
+            spell: Spell::begin(Nanos::ZERO, 0),
             cleared: Nanos::ZERO,
             spared: Nanos::ZERO,
             in_vain: 0,
@@ -271,38 +237,6 @@ impl UplinkRate {
 
     fn begin(&mut self, phase: Phase, now: Nanos) {
         self.phase = phase;
-        let unacked = self.spell.unacked;
-        self.spell = Spell { since: now, unacked_before: unacked, unacked, ..Spell::default() };
-    }
-}
-
-impl Spell {
-    fn add(&mut self, seen: &Uploads) {
-        self.acked = self.acked.saturating_add(seen.acked_bytes);
-        self.counted = self.counted.saturating_add(seen.counted_bytes);
-        self.unacked = seen.unacked_bytes;
-        match seen.delay {
-            Some(delay) => {
-                self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
-                self.sum_ns += delay.as_f64();
-                self.reports += 1;
-            }
-            None => self.is_blind = true,
-        }
-    }
-
-    /// The shortest delay and the mean, if all reports had one.
-    fn delays(&self) -> Option<(Nanos, f64)> {
-        self.least.filter(|_| !self.is_blind).map(|least| (least, self.sum_ns / f64::from(self.reports)))
-    }
-
-    /// Bytes that the uplink has carried.
-    fn carried(&self) -> f64 {
-        self.acked.saturating_add(self.counted) as f64
-    }
-
-    /// Bytes that were handed to the transport, and acknowledgements.
-    fn sent(&self) -> f64 {
-        self.carried() + self.unacked as f64 - self.unacked_before as f64
+        self.spell = Spell::begin(now, self.spell.unacked);
     }
 }
