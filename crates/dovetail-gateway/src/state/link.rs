@@ -212,6 +212,23 @@ mod tests {
         assert_eq!(link("policy = \"none\"\n").window(), None);
     }
 
+    #[tokio::test]
+    async fn a_reloaded_rate_of_the_uplink_is_paced_as_a_new_one() {
+        let [slow, fast] = ["512kbps", "1Mbps"].map(|rate| {
+            let text = format!("[downlink]\nrate = \"2Mbps\"\n[uplink]\nrate = \"{rate}\"\n");
+            Config::parse(&format!("{text}[access]\nclients = \"10.0.0.0/8\"\n")).expect("a configuration")
+        });
+        let link = |config: &Config| Link::new(Rc::new(Settings::new(config.clone()))).expect("a link");
+        let paced = |link: &Link| {
+            let figures = link.uplink().dispatcher().map(|dispatcher| dispatcher.totals().figures).unwrap_or_default();
+            figures.into_iter().find(|(name, _)| *name == "capacity").map(|(_, rate)| rate)
+        };
+        let (reloaded, new) = (link(&slow), link(&fast));
+        assert!(paced(&reloaded) < paced(&new));
+        reloaded.reload(&slow, &fast, &[], &[]);
+        assert_eq!((paced(&reloaded), reloaded.uplink().capacity()), (paced(&new), new.uplink().capacity()));
+    }
+
     #[test]
     fn a_turn_is_of_whole_segments() {
         assert_eq!(setup(1e4).quantum, 3 * SEGMENT);
