@@ -63,14 +63,19 @@ impl Files {
         self.0.join("key.pem")
     }
 
-    /// A gateway that uses them.
+    /// A gateway that uses them, and soon gives up clients that say nothing.
     pub fn setup(&self) -> Setup {
+        self.setup_within("400ms")
+    }
+
+    /// A gateway that uses them, and waits for a header for this long.
+    fn setup_within(&self, header: &str) -> Setup {
         let tls = format!(
             "[proxy.tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"{}\"\nkey = \"{}\"\n",
             self.certificate().display(),
             self.key().display()
         );
-        Setup::rest(&format!("{tls}[timeouts]\nheader = \"400ms\"\n"))
+        Setup::rest(&format!("{tls}[timeouts]\nheader = \"{header}\"\n"))
     }
 
     /// A client that trusts the current certificate and speaks these protocols.
@@ -263,7 +268,8 @@ fn what_is_no_tls_ends_and_is_not_waited_for() {
 fn a_reload_takes_up_another_certificate_and_keeps_the_old_one_if_the_new_is_no_good() {
     let files = Files::new("reload");
     let server = strict_server();
-    let setup = files.setup();
+    // One connection says nothing until the end.
+    let setup = files.setup_within("10m");
     let gateway = setup.start();
     let mut before = files.connect(&gateway);
     before.flush().unwrap();
