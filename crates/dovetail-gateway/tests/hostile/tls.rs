@@ -63,7 +63,7 @@ impl Files {
         self.0.join("key.pem")
     }
 
-    /// A gateway that uses them, and soon gives up clients that say nothing.
+    /// A gateway that uses them, and soon gives up on clients that say nothing.
     pub fn setup(&self) -> Setup {
         self.setup_within("400ms")
     }

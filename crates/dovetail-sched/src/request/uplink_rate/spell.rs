@@ -31,7 +31,7 @@ pub(super) struct Spell {
 }
 
 impl Spell {
-    /// From this moment, at which so many bytes are not acknowledged.
+    /// From this moment, at which this many bytes are not acknowledged.
     pub(super) const fn begin(since: Nanos, unacked: u64) -> Self {
         Self {
             since,

@@ -70,7 +70,7 @@ impl Uplink {
         }
     }
 
-    /// So many uploads are measured, with this many bytes that are not acknowledged. Returns whether the uplink is busy, if that
+    /// `uploads` are measured, with these bytes that are not acknowledged. Returns whether the uplink is busy, if that
     /// changed.
     pub(super) fn learn(
         &mut self,
