@@ -96,7 +96,7 @@ struct Late {
     mean_ns: f64,
     // Whether the queue was growing.
     grows: bool,
-    // The capacity if it was the uplink's.
+    // What was carried, and from the end of the pause on the capacity if it was the uplink's.
     found: f64,
     // Whether uploads had no queue any more when the pause ended.
     is_drained: bool,
@@ -139,8 +139,7 @@ impl UplinkRate {
         match self.phase {
             Phase::Pauses { .. } => self.given * PAUSED,
             Phase::Judges { late } if late.grows => CAREFUL * late.found,
-            Phase::Judges { .. } => self.capacity,
-            Phase::Sends => self.capacity,
+            Phase::Judges { .. } | Phase::Sends => self.capacity,
         }
     }
 
@@ -187,11 +186,8 @@ impl UplinkRate {
             let (in_flight, limit_s) = (self.spell.unacked as f64, self.limit().as_secs_f64());
             if in_flight / self.capacity >= IN_FLIGHT * limit_s && now >= self.spared {
                 let grows = !is_used || carried < CARRIED * sent;
-                let carried = carried.max(self.given * MIN_PART);
-                let found = if grows { carried.min(CUT * self.capacity) } else { self.capacity };
-                let until = now + Nanos(MAX_PAUSE.0 >> self.in_vain);
-                return self
-                    .begin(Phase::Pauses { until, late: Late { mean_ns, grows, found, is_drained: false } }, now);
+                let late = Late { mean_ns, grows, found: carried, is_drained: false };
+                return self.begin(Phase::Pauses { until: now + Nanos(MAX_PAUSE.0 >> self.in_vain), late }, now);
             }
         } else if delays.is_some() && is_used {
             self.used_s += long;
@@ -204,8 +200,8 @@ impl UplinkRate {
     /// The pause is over. Its queue has left at the link's speed.
     fn resume(&mut self, late: Late, now: Nanos) {
         let left = self.spell.carried() / (now - self.spell.since).as_secs_f64();
-        let most = if late.grows { CUT * self.capacity } else { self.capacity };
-        let found = late.found.max(left).min(most).max(self.given * MIN_PART);
+        let found = late.found.max(left).min(CUT * self.capacity).max(self.given * MIN_PART);
+        let found = if late.grows { found } else { self.capacity };
         self.begin(Phase::Judges { late: Late { found, ..late } }, now);
     }
 
