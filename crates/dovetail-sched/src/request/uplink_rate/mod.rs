@@ -5,20 +5,26 @@
 //!
 //! ```text
 //! late       the probes' delay is above d' for a second, and what is not acknowledged takes d'/4 or more at C
-//! late:      pause until nearly all is acknowledged; then see how the delay is for a second
+//! late:      pause until nearly all is acknowledged; once the delay has passed again, see how it is for a second
 //! less than d' or half of it is left:  the queue was the uplink's.  If A < 0.97·S or S < 0.75·C:  C <- min(A, 0.95·C)
-//! otherwise:                           no pause for 10 s, then 20 s, up to 160 s; 0.8 of it is left:  it was another
+//! otherwise:                           no pause for 10 s, then 20 s, up to 160 s; 0.8 of it is left, and never less than
+//!                                      half:  it was another
 //! not late, and S >= 0.75·C:           C <- C0·(1 + (t/60 s)³), at most the given rate
 //! ```
 //!
 //! `C` is the capacity for uploads and for acknowledgements of downloads. In the second of the decision, `A` is what was
 //! acknowledged, with the acknowledgements that were counted, and `S` what was sent; if more is acknowledged during the pause,
 //! while the queue leaves, `A` is that. If all that was sent was carried, the queue did not grow: it is gone after the pause, and
-//! `C` stays. The second after the pause has half of a new `C`, so that no queue returns in it. `d'` is 120 ms, twice what
-//! `grants` keeps the far queue at, or four frames at `C` if these take longer. `C0` is `C` after the last verdict, and `t` the
-//! time since then in which uploads used it and the delay was short. As with CUBIC (RFC 9438), `C` stays near the last known
-//! capacity for half a minute, and then looks for more: a wrong verdict, or a link that is faster again, is mended in a minute or
-//! two.
+//! `C` stays. `d'` is 120 ms, twice what `grants` keeps the far queue at, or four frames at `C` if these take longer.
+//!
+//! A probe tells of the queue at the time when it was sent: those that come back before the delay has passed again tell of the
+//! queue before the end of the pause. Until the verdict, half of a new `C` is sent, so that no queue returns. If `C` stays, all of
+//! it is sent: when the delay is long again after such a pause, the queue may be a new one of uploads, and the next verdict is
+//! reached with half of `C`.
+//!
+//! `C0` is `C` after the last verdict, and `t` the time since then in which uploads used it and the delay was short. As with
+//! CUBIC (RFC 9438), `C` stays near the last known capacity for half a minute, and then looks for more: a wrong verdict, or a
+//! link that is faster again, is mended in a minute or two.
 //!
 //! `C` is between a sixteenth of the given rate and the given rate, which is never exceeded: it may be a tariff's.
 //!
@@ -47,7 +53,7 @@ const DRAINED: f64 = 1.0 / 32.0;
 const MAX_PAUSE: Nanos = Nanos::from_secs(20);
 /// A queue that was the uplink's has less than this part of the delay left after a pause.
 const LEFT: f64 = 0.5;
-/// A queue that was another has at least this part left.
+/// A queue that was another has at least this part left, and never less than [`LEFT`].
 const STAYS: f64 = 0.8;
 /// If less than this part of what was sent was carried, the queue was growing.
 const CARRIED: f64 = 0.97;
@@ -61,7 +67,7 @@ const PAUSED: f64 = 1e-3;
 const USED: f64 = 0.75;
 /// Doubles `C` if it is used for this long.
 const DOUBLES_S: f64 = 60.0;
-/// What is sent while a verdict is reached, of a capacity that was found.
+/// What is sent until the verdict, of a capacity that was found.
 const CAREFUL: f64 = 0.5;
 /// How long a pause that was in vain proves that the delay has another cause.
 const CLEARED: Nanos = Nanos::from_secs(10);
@@ -78,6 +84,8 @@ pub struct UplinkRate {
     used_s: f64,
     phase: Phase,
     spell: Spell,
+    // Whether a queue was there again after a pause, although it had not grown before.
+    is_doubted: bool,
     cleared: Nanos,
     spared: Nanos,
     in_vain: u32,
@@ -102,6 +110,13 @@ struct Late {
     is_drained: bool,
 }
 
+impl Late {
+    /// Whether the shortest delay since and its mean show that the queue was not that of uploads.
+    fn stays(&self, (least, mean_ns): (Nanos, f64)) -> bool {
+        least.as_f64() >= LEFT * self.mean_ns && mean_ns >= STAYS * self.mean_ns
+    }
+}
+
 impl UplinkRate {
     /// Environments measure an upload only once it has this many bytes: it costs system calls, and shorter ones are over before.
     pub const MIN_BYTES: u64 = 16_384;
@@ -116,6 +131,7 @@ impl UplinkRate {
             used_s: 0.0,
             phase: Phase::Sends,
             spell: Spell::begin(Nanos::ZERO, 0),
+            is_doubted: false,
             cleared: Nanos::ZERO,
             spared: Nanos::ZERO,
             in_vain: 0,
@@ -138,7 +154,7 @@ impl UplinkRate {
     pub fn rate(&self) -> f64 {
         match self.phase {
             Phase::Pauses { .. } => self.given * PAUSED,
-            Phase::Judges { late } if late.grows => CAREFUL * late.found,
+            Phase::Judges { late } if late.grows || self.is_doubted => CAREFUL * late.found,
             Phase::Judges { .. } | Phase::Sends => self.capacity,
         }
     }
@@ -159,7 +175,7 @@ impl UplinkRate {
     /// [`rate`](Self::rate) if it changes.
     pub fn look(&mut self, seen: &Uploads, now: Nanos) -> Option<f64> {
         let before = self.rate();
-        self.spell.add(seen);
+        self.spell.add(seen, now);
         match self.phase {
             Phase::Sends if now - self.spell.since >= SPELL => self.decide(now),
             Phase::Pauses { until, late } => {
@@ -168,7 +184,7 @@ impl UplinkRate {
                     self.resume(Late { is_drained, ..late }, now);
                 }
             }
-            Phase::Judges { late } if now - self.spell.since >= SPELL => self.judge(late, now),
+            Phase::Judges { late } if now - self.spell.settled >= SPELL => self.judge(late, now),
             _ => {}
         }
         let rate = self.rate();
@@ -202,17 +218,21 @@ impl UplinkRate {
         let left = self.spell.carried() / (now - self.spell.since).as_secs_f64();
         let found = late.found.max(left).min(CUT * self.capacity).max(self.given * MIN_PART);
         let found = if late.grows { found } else { self.capacity };
-        self.begin(Phase::Judges { late: Late { found, ..late } }, now);
+        self.phase = Phase::Judges { late: Late { found, ..late } };
+        self.spell = self.spell.settle(now);
     }
 
     fn judge(&mut self, late: Late, now: Nanos) {
-        let mean_ns = self.spell.delays().map(|(_, mean_ns)| mean_ns);
-        if mean_ns.is_some_and(|mean_ns| mean_ns < f64::max(self.limit().as_f64(), LEFT * late.mean_ns)) {
+        let delays = self.spell.delays();
+        if delays.is_some_and(|(_, mean_ns)| mean_ns < f64::max(self.limit().as_f64(), LEFT * late.mean_ns)) {
             self.capacity = late.found;
             (self.verdict, self.used_s) = (self.capacity, 0.0);
-            self.in_vain = 0;
+            (self.in_vain, self.is_doubted) = (0, false);
+        } else if late.is_drained && !late.grows && !self.is_doubted {
+            self.is_doubted = true;
         } else {
-            if late.is_drained && mean_ns.is_some_and(|mean_ns| mean_ns >= STAYS * late.mean_ns) {
+            self.is_doubted = false;
+            if late.is_drained && delays.is_some_and(|left| late.stays(left)) {
                 self.cleared = now + CLEARED;
             }
             self.spared = now + Nanos(CLEARED.0 << self.in_vain);

@@ -15,6 +15,9 @@ pub struct Uploads {
     pub delay: Option<Nanos>,
 }
 
+/// The longest delay that is waited for.
+const MAX_SETTLING: Nanos = Nanos::from_secs(5);
+
 /// What was reported since `since`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spell {
@@ -23,7 +26,10 @@ pub(super) struct Spell {
     counted: u64,
     pub(super) unacked_before: u64,
     pub(super) unacked: u64,
-    // The shortest delay, and the sum of those reported.
+    // Delays that are reported earlier are not counted.
+    pub(super) settled: Nanos,
+    // The shortest delay, the last, and the sum of those reported.
+    last: Nanos,
     least: Option<Nanos>,
     sum_ns: f64,
     reports: u32,
@@ -37,6 +43,8 @@ impl Spell {
             since,
             acked: 0,
             counted: 0,
+            settled: since,
+            last: Nanos::ZERO,
             unacked_before: unacked,
             unacked,
             least: None,
@@ -46,12 +54,20 @@ impl Spell {
         }
     }
 
-    pub(super) fn add(&mut self, seen: &Uploads) {
+    /// Another spell after this one, which counts no delay until the last one has passed: probes that come back sooner were
+    /// on their way before.
+    pub(super) fn settle(&self, since: Nanos) -> Self {
+        Self { settled: since + self.last.min(MAX_SETTLING), ..Self::begin(since, self.unacked) }
+    }
+
+    pub(super) fn add(&mut self, seen: &Uploads, now: Nanos) {
         self.acked = self.acked.saturating_add(seen.acked_bytes);
         self.counted = self.counted.saturating_add(seen.counted_bytes);
         self.unacked = seen.unacked_bytes;
         match seen.delay {
+            _ if now < self.settled => {}
             Some(delay) => {
+                self.last = delay;
                 self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
                 self.sum_ns += delay.as_f64();
                 self.reports = self.reports.saturating_add(1);
