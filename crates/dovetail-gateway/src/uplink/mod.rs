@@ -42,8 +42,6 @@ pub(crate) struct Uplink {
     told: Dispatcher<Who>,
     began: Instant,
     used: RefCell<UplinkUse>,
-    // Whether the downlink's scheduler was told that the uplink is busy.
-    is_told: Cell<bool>,
     sent_bytes: Cell<u64>,
 }
 
@@ -72,7 +70,6 @@ impl Uplink {
             told: downlink.clone(),
             began: Instant::now(),
             used: RefCell::new(UplinkUse::new(ACK_BYTES)),
-            is_told: Cell::new(false),
             sent_bytes: Cell::new(0),
         })
     }
@@ -166,9 +163,9 @@ impl Uplink {
 
     /// Tells the downlink's scheduler whether the uplink may be what probes wait for, if that has changed.
     fn tell(&self) {
-        let is_cleared = || self.learning().is_some_and(|learning| learning.is_cleared(self.now()));
-        let is_busy = self.used.borrow().is_busy() && !is_cleared();
-        if self.is_told.replace(is_busy) != is_busy {
+        let is_cleared = self.learning().is_some_and(|learning| learning.is_cleared(self.now()));
+        let news = self.used.borrow_mut().news(is_cleared);
+        if let Some(is_busy) = news {
             self.told.uplink(is_busy);
         }
     }

@@ -29,6 +29,8 @@ pub struct UplinkUse {
     // Bytes of acknowledgements that have not been counted yet.
     acked_bytes: f64,
     is_busy: bool,
+    // What the downlink's scheduler was last told.
+    is_told: bool,
     since: Nanos,
     sent_bytes: u64,
 }
@@ -37,7 +39,7 @@ impl UplinkUse {
     /// For an uplink on which an acknowledgement takes this many bytes.
     #[must_use]
     pub const fn new(ack_bytes: f64) -> Self {
-        Self { ack_bytes, acked_bytes: 0.0, is_busy: false, since: Nanos::ZERO, sent_bytes: 0 }
+        Self { ack_bytes, acked_bytes: 0.0, is_busy: false, is_told: false, since: Nanos::ZERO, sent_bytes: 0 }
     }
 
     /// Records that this many bytes were received and acknowledged. Returns the bytes of acknowledgements to count, once there
@@ -52,35 +54,33 @@ impl UplinkUse {
         Some(whole)
     }
 
-    /// Whether so much is sent that the uplink may be full, as last returned by [`sent`](Self::sent) or [`look`](Self::look).
+    /// Whether so much is sent that the uplink may be full.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         self.is_busy
     }
 
-    /// Records that this many bytes were sent. Returns whether the uplink is busy, if that has changed.
-    pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
-        let over = self.look(now);
+    /// Records that this many bytes were sent.
+    pub fn sent(&mut self, bytes: u64, now: Nanos) {
+        self.look(now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
-        if self.sent_bytes >= MUCH_BYTES && !self.is_busy {
-            self.is_busy = true;
-            return Some(true);
-        }
-        over
+        self.is_busy |= self.sent_bytes >= MUCH_BYTES;
     }
 
-    /// Starts a new period if the current one is over; call it once a second. Returns whether the uplink is busy, if that has
-    /// changed.
-    pub fn look(&mut self, now: Nanos) -> Option<bool> {
-        if now - self.since < SPELL {
-            return None;
+    /// Starts a new period if the current one is over; to be called once a second.
+    pub fn look(&mut self, now: Nanos) {
+        if now - self.since >= SPELL {
+            self.since = now;
+            self.is_busy &= core::mem::take(&mut self.sent_bytes) >= MUCH_BYTES;
         }
-        self.since = now;
-        let much = core::mem::take(&mut self.sent_bytes) >= MUCH_BYTES;
-        (self.is_busy && !much).then(|| {
-            self.is_busy = false;
-            false
-        })
+    }
+
+    /// What to tell the downlink's scheduler ([`RequestScheduler::uplink`](super::RequestScheduler::uplink)), if that has changed
+    /// since the last call: whether a long delay may be due to the uplink. `is_cleared`: it is known to have
+    /// [another cause](super::UplinkRate::is_cleared).
+    pub fn news(&mut self, is_cleared: bool) -> Option<bool> {
+        let is_told = self.is_busy && !is_cleared;
+        (core::mem::replace(&mut self.is_told, is_told) != is_told).then_some(is_told)
     }
 }
 
@@ -92,15 +92,24 @@ mod tests {
     fn much_in_two_seconds_is_told_until_two_seconds_bring_little() {
         let mut uplink = UplinkUse::new(66.0);
         let ms = Nanos::from_millis;
-        assert_eq!(uplink.sent(16_383, ms(100)), None);
-        assert_eq!(uplink.sent(1, ms(1999)), Some(true));
-        assert_eq!(uplink.sent(50_000, ms(1999)), None, "no news");
-        assert_eq!(uplink.look(ms(2000)), None, "the spell that is over brought much");
-        assert_eq!(uplink.sent(16_383, ms(2500)), None);
-        assert_eq!(uplink.look(ms(3999)), None);
-        assert_eq!(uplink.look(ms(4000)), Some(false));
-        assert_eq!(uplink.look(ms(9000)), None);
-        assert_eq!(uplink.sent(1 << 20, ms(9001)), Some(true));
+        let mut sent = |bytes, at, is_cleared| {
+            if bytes > 0 {
+                uplink.sent(bytes, ms(at))
+            } else {
+                uplink.look(ms(at))
+            }
+            (uplink.is_busy(), uplink.news(is_cleared))
+        };
+        assert_eq!(sent(16_383, 100, false), (false, None));
+        assert_eq!(sent(1, 1999, false), (true, Some(true)));
+        assert_eq!(sent(50_000, 1999, false), (true, None), "no news");
+        assert_eq!(sent(0, 2000, false), (true, None), "the period that is over brought much");
+        assert_eq!(sent(0, 2100, true), (true, Some(false)), "it has another cause");
+        assert_eq!(sent(16_383, 2500, true), (true, None));
+        assert_eq!(sent(0, 3999, false), (true, Some(true)), "it may have this one again");
+        assert_eq!(sent(0, 4000, false), (false, Some(false)));
+        assert_eq!(sent(0, 9000, true), (false, None));
+        assert_eq!(sent(1 << 20, 9001, false), (true, Some(true)));
     }
 
     #[test]

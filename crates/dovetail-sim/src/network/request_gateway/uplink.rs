@@ -1,8 +1,8 @@
 //! The gateway's knowledge and control of its uplink.
 //!
-//! As in a real gateway: if the uplink's rate is configured, uploads are scheduled separately, at a little less than that
-//! rate, or than the uplink is found to carry; otherwise nothing is held back. The downlink's scheduler is notified while the uplink is busy, since what a probe
-//! waits for may then be the uplink's queue.
+//! As in a real gateway: if the uplink's rate is configured, uploads are scheduled separately, at a little less than that rate,
+//! or than the uplink is found to carry; otherwise nothing is held back. The downlink's scheduler is told while the uplink is
+//! busy, since what a probe waits for may then be the uplink's queue.
 
 use dovetail_sched::{
     Nanos,
@@ -21,8 +21,6 @@ pub(super) struct Uplink {
     pub(super) pacer: Option<Box<dyn RequestScheduler>>,
     ask_again: AskAgain,
     used: UplinkUse,
-    // Whether the downlink's scheduler was told that the uplink is busy.
-    is_told: bool,
     learning: Option<Learning>,
 }
 
@@ -53,7 +51,6 @@ impl Uplink {
             pacer,
             ask_again: AskAgain::new(),
             used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)),
-            is_told: false,
             learning: given.filter(|&(_, learns)| learns).map(learning),
         })
     }
@@ -98,8 +95,7 @@ impl Uplink {
     /// Whether the uplink is busy, if the downlink's scheduler does not know.
     fn tell(&mut self, now: Nanos) -> Option<bool> {
         let is_cleared = self.learning.as_ref().is_some_and(|learning| learning.rate.is_cleared(now));
-        let is_busy = self.used.is_busy() && !is_cleared;
-        (core::mem::replace(&mut self.is_told, is_busy) != is_busy).then_some(is_busy)
+        self.used.news(is_cleared)
     }
 
     /// A request with an upload is released; false if nothing is held back.
