@@ -35,7 +35,7 @@ mod refused;
 pub mod segments;
 pub mod tag;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod token_bucket;
 pub mod too_big;
 mod tunnel;
