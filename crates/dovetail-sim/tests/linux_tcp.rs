@@ -102,6 +102,7 @@ fn simulated(case: &Case) -> Goodput {
         from,
         to,
         rate: Rate::from_bps(bps).unwrap(),
+        changes: [].into(),
         delay: Nanos::from_millis(delay_ms),
         policy: fifo.clone(),
         limits: Limits { packets, flows: 1024, ..Limits::UNLIMITED },

@@ -3,7 +3,7 @@
 use dovetail_sched::{FlowId, Nanos, Packet};
 use dovetail_sim::{
     Observer, Passage, Profile,
-    network::{AccessOutcome, Asks, Exchange, Kind, Network, NetworkOutcome, Traffic},
+    network::{AccessOutcome, Asks, Exchange, Kind, Link, Network, NetworkOutcome, Traffic},
 };
 use dovetail_stats::{Durations, Quantile};
 use serde::Serialize;
@@ -20,10 +20,13 @@ pub struct LinkLoad {
 }
 
 impl LinkLoad {
-    /// The utilisation of a link with this rate, from second `from` to before second `to`.
-    pub fn utilisation(&self, bps: f64, from: usize, to: usize) -> f64 {
+    /// The utilisation of this link, from second `from` to before second `to`.
+    pub fn utilisation(&self, link: &Link, from: usize, to: usize) -> f64 {
         let bytes: u64 = (from..to).filter_map(|second| self.sent_bytes.get(second)).sum();
-        bytes as f64 * 8.0 / bps / to.saturating_sub(from).max(1) as f64
+        let seconds = to.saturating_sub(from).max(1) as u64;
+        let bits =
+            link.mean_bps(Nanos::from_secs(from as u64), Nanos::from_secs(from as u64 + seconds)) * seconds as f64;
+        if bits > 0.0 { bytes as f64 * 8.0 / bits } else { 0.0 }
     }
 
     /// Mean waiting time of packets in the link's queue.
@@ -185,7 +188,7 @@ impl Figures {
             all: Latency::of(counted.iter().copied(), outcome.ended),
             long_mean_s,
             long_mean_at_least,
-            utilisation: load.utilisation(network.links[network.watched].rate.bps(), from, to),
+            utilisation: load.utilisation(&network.links[network.watched], from, to),
             dropped: outcome.link.dropped as f64 / outcome.link.arrived.max(1) as f64,
             lost_probes: access.lost_probes,
             connections: access.dialled,

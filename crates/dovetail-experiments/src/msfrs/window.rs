@@ -34,8 +34,8 @@ pub(super) fn fig11(given: &Given<'_>) -> Result<Finding, Error> {
     let (least, most) = in_quiet.fold((f64::INFINITY, f64::NEG_INFINITY), window);
     let outstanding = notes(run, "outstanding").filter(|(at, _)| *at >= quiet.0 && *at < quiet.1);
     let outstanding = outstanding.map(|(_, value)| value).fold(0.0, f64::max);
-    let rate = run.network.links[run.network.watched].rate.bps();
-    let used = |from: usize, to: usize| run.load.utilisation(rate, from, to) * 100.0;
+    let link = &run.network.links[run.network.watched];
+    let used = |from: usize, to: usize| run.load.utilisation(link, from, to) * 100.0;
     let (first, quiet, last) = (used(100, 500), used(530, 1000), used(1010, 1500));
     let rows = vec![
         Row::new("utilisation, 100 to 500 s", "%", Some(98.0), 98.0, first, 2.0),

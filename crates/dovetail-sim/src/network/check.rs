@@ -7,7 +7,7 @@ use dovetail_tcp::Congestion;
 
 use super::{
     error::NetworkError,
-    spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
+    spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Link, Network, Requests, Traffic},
     transport::{MAX_JITTER, Protocol, QUIC_MAX_MTU_BYTES, QUIC_MIN_MTU_BYTES, Transport},
 };
 use crate::workload::clip;
@@ -252,6 +252,13 @@ impl Network {
         }
         if self.links.iter().any(|link| link.from >= nodes || link.to >= nodes || link.from == link.to) {
             return wrong("a link is between two different nodes".into());
+        }
+        let is_ordered = |link: &Link| link.changes.is_sorted_by(|one, next| one.at < next.at);
+        if !self.links.iter().all(is_ordered) {
+            return wrong("the changes of a link's rate are in order of time".into());
+        }
+        if self.links.iter().any(|link| link.changes.last().is_some_and(|last| last.rate.is_none())) {
+            return wrong("after its last change a link has a rate".into());
         }
         if self.watched >= links {
             return wrong("no link is watched".into());

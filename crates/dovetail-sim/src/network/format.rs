@@ -65,11 +65,24 @@ pub(super) struct LinkForm {
     pub(super) buffer_packets: Option<u32>,
     pub(super) buffer: Option<Quantity<Bytes>>,
     pub(super) rate_back: Option<Quantity<Rate>>,
+    #[serde(default)]
+    pub(super) changes: Vec<ChangeForm>,
+    #[serde(default)]
+    pub(super) down: Vec<Pair<Quantity<Nanos>>>,
     pub(super) buffer_packets_back: Option<u32>,
     pub(super) buffer_back: Option<Quantity<Bytes>>,
     pub(super) mark_packets: Option<u32>,
     pub(super) mark_packets_back: Option<u32>,
     pub(super) flows: Option<u32>,
+}
+
+/// A link's rate from a time on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChangeForm {
+    pub(super) at: Quantity<Nanos>,
+    pub(super) rate: Option<Quantity<Rate>>,
+    pub(super) rate_back: Option<Quantity<Rate>>,
 }
 
 /// One node or several.

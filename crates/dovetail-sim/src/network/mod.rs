@@ -18,10 +18,10 @@
 //! | `spec`, `check`, `paths` | the parts of a network, and whether they fit together |
 //! | `contender` | what can be compared at a gateway |
 //! | `run` | entry points that run a network; replaced by `without` in builds without TCP |
-//! | `format`, `scenario` | networks described in TOML |
+//! | `format`, `scenario`, `changes` | networks described in TOML |
 //! | `net` | state of a running network: time, links, connections, packets in flight |
 //! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | its components |
-//! | `queue` | a link: scheduler and transmitter |
+//! | `queue`, `rates` | a link: scheduler and transmitter, and its rate over time |
 //! | `transport` | how hosts send, and its notation in scenarios |
 //! | `connections`, `end`, `party` | connections, their ends, and the applications at them |
 //! | `quic` | ends that run QUIC; replaced by `quic_left_out` in builds without it |
@@ -31,6 +31,7 @@
 //! | `world` | the event loop |
 //! | `watch`, `blamed`, `capture`, `outcome` | results of a run |
 
+mod changes;
 mod check;
 mod contender;
 mod error;
@@ -79,6 +80,8 @@ mod quic;
 #[path = "quic_left_out.rs"]
 mod quic;
 #[cfg(feature = "network")]
+mod rates;
+#[cfg(feature = "network")]
 mod request_gateway;
 #[cfg(feature = "network")]
 mod run;
@@ -101,7 +104,7 @@ pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Trans
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
 pub use spec::{
-    Access, AccessUplink, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests,
+    Access, AccessUplink, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, RateChange, Requests,
     ServerConnections, Traffic, UserConnections,
 };
 pub use transport::{MAX_JITTER, Protocol, Transport};

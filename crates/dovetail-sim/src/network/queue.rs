@@ -7,7 +7,7 @@ use dovetail_sched::{
     flow::{FiveTuple, FlowTable, Lookup},
 };
 
-use super::{ask_again::AskAgain, error::NetworkError, spec::Link};
+use super::{ask_again::AskAgain, error::NetworkError, rates::Rates, spec::Link};
 
 /// A flow is forgotten after this time without a packet: the longest timeout of Claffy, Braun and Polyzos (IEEE JSAC 1995).
 const FLOW_TIMEOUT: Nanos = Nanos::from_secs(64);
@@ -16,7 +16,7 @@ const FLOW_TIMEOUT: Nanos = Nanos::from_secs(64);
 pub(super) struct Queue {
     pub(super) scheduler: Box<dyn Scheduler>,
     flows: Flows,
-    nanos_per_byte: f64,
+    rates: Rates,
     mark_packets: Option<u64>,
     /// Whether it is on the list of links to poll for a packet.
     pub(super) is_asked: bool,
@@ -71,10 +71,10 @@ impl Queue {
                 Flows::Table(Box::new(table.map_err(|error| NetworkError::Network(error.to_string()))?))
             }
         };
-        let nanos_per_byte = link.rate.nanos_for(1.0);
+        let rates = Rates::new(link);
         let mark_packets = link.mark_packets.map(u64::from);
         let ask_again = AskAgain::new();
-        Ok(Self { scheduler, flows, nanos_per_byte, mark_packets, is_asked: false, sending: None, ask_again })
+        Ok(Self { scheduler, flows, rates, mark_packets, is_asked: false, sending: None, ask_again })
     }
 
     /// The flow of a packet; `None` if there is no room to track it.
@@ -95,10 +95,9 @@ impl Queue {
     }
 
     /// Converts a packet for the scheduler.
-    pub(super) fn packet(&self, flow: FlowId, bytes: u32, handle: u64, now: Nanos) -> Packet {
-        // If a link took no time, a connection could send and acknowledge for ever at the same instant.
-        let time = Nanos::from_f64(f64::from(bytes) * self.nanos_per_byte).max(Nanos(1));
-        Packet { flow, bytes, arrival: now, handle, demand: Demand::of_one(time) }
+    pub(super) fn packet(&mut self, flow: FlowId, bytes: u32, handle: u64, now: Nanos) -> Packet {
+        self.rates.advance(now);
+        Packet { flow, bytes, arrival: now, handle, demand: Demand::of_one(self.rates.time(bytes)) }
     }
 
     /// The packet to send from `now`, if the transmitter is idle and the policy releases one.
@@ -106,9 +105,12 @@ impl Queue {
         if self.sending.is_some() {
             return None;
         }
+        self.rates.advance(now);
+        if self.rates.down_until().is_some() {
+            return None;
+        }
         let Dispatch { packet, ticket } = self.scheduler.dequeue(now)?;
-        let took = packet.demand.times().first().copied().unwrap_or_default();
-        let sending = Sending { packet, ticket, begun: now, ends: now + took };
+        let sending = Sending { packet, ticket, begun: now, ends: now + self.rates.time(packet.bytes) };
         self.sending = Some(sending);
         self.tell(&sending, Stage::Started, now);
         Some(sending)
@@ -129,12 +131,12 @@ impl Queue {
         }
     }
 
-    /// When to poll a policy again that released nothing, if that must be scheduled.
+    /// When to poll again that released nothing, if that must be scheduled.
     pub(super) fn ask_at(&mut self, now: Nanos) -> Option<Nanos> {
         if self.sending.is_some() || self.scheduler.backlog().packets == 0 {
             return None;
         }
-        let at = self.scheduler.poll_at()?;
+        let at = self.rates.down_until().or_else(|| self.scheduler.poll_at())?;
         self.ask_again.at(at, now)
     }
 

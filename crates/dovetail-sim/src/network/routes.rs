@@ -53,6 +53,7 @@ mod tests {
             from,
             to,
             rate: Rate::from_bps(1e6).expect("in range"),
+            changes: [].into(),
             delay: Nanos::ZERO,
             policy: "fifo".parse().expect("known"),
             limits: Limits::UNLIMITED,

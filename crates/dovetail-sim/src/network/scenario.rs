@@ -10,6 +10,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
+    changes::changes,
     check::{Contradiction, MAX_LINKS, MAX_NODES, Part},
     format::{
         AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, ServersForm,
@@ -272,6 +273,8 @@ impl Nodes {
                 ),
                 error => error.to_string(),
             })?;
+        let [changes_there, changes_back] = changes(form)?;
+        let (there, back) = ((there, changes_there), (back, changes_back));
         let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
         for from in &from {
             for to in &to {
@@ -288,8 +291,18 @@ impl Nodes {
                     let (from, to) = (clip(name(from)), clip(name(to)));
                     return Err(format!("there is a link between '{from}' and '{to}' already"));
                 }
-                for (from, to, (rate, limits, mark_packets)) in [(from, to, there), (to, from, back)] {
-                    links.push(Link { from, to, rate, delay, policy: policy.clone(), limits, mark_packets });
+                for (from, to, ((rate, limits, mark_packets), changes)) in [(from, to, &there), (to, from, &back)] {
+                    let (policy, changes) = (policy.clone(), changes.clone());
+                    links.push(Link {
+                        from,
+                        to,
+                        rate: *rate,
+                        changes,
+                        delay,
+                        policy,
+                        limits: *limits,
+                        mark_packets: *mark_packets,
+                    });
                 }
             }
         }

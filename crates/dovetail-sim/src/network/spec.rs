@@ -1,5 +1,7 @@
 //! Specification of a network.
 
+use std::sync::Arc;
+
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
 use super::transport::Transport;
@@ -112,8 +114,10 @@ pub struct Link {
     pub from: usize,
     /// Index of the receiving node.
     pub to: usize,
-    /// Transmission rate.
+    /// Transmission rate until the first change.
     pub rate: Rate,
+    /// When its rate changes, in order of time. The last one has a rate.
+    pub changes: Arc<[RateChange]>,
     /// Propagation delay.
     pub delay: Nanos,
     /// Orders packets; the watched link has the policy of the run instead.
@@ -122,6 +126,31 @@ pub struct Link {
     pub limits: Limits,
     /// A packet that finds this many or more queued is marked (CE, RFC 3168), if its sender supports ECN.
     pub mark_packets: Option<u32>,
+}
+
+/// A change of a link's rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateChange {
+    /// Packets whose transmission begins at this time or later are sent at the new rate.
+    pub at: Nanos,
+    /// The new rate; `None`: no transmission begins.
+    pub rate: Option<Rate>,
+}
+
+impl Link {
+    /// The mean of its rate between two times, in bits per second; the later one is after the earlier. Linear in the number of
+    /// changes.
+    #[must_use]
+    pub fn mean_bps(&self, from: Nanos, to: Nanos) -> f64 {
+        let first = RateChange { at: Nanos::ZERO, rate: Some(self.rate) };
+        let starts = std::iter::once(&first).chain(self.changes.iter());
+        let ends = self.changes.iter().map(|change| change.at).chain([Nanos::MAX]);
+        let bits = starts.zip(ends).map(|(change, end)| {
+            let within = end.min(to) - change.at.max(from).min(to);
+            change.rate.map_or(0.0, Rate::bps) * within.as_f64()
+        });
+        bits.sum::<f64>() / (to - from).as_f64()
+    }
 }
 
 /// Flows of one kind.

@@ -19,6 +19,7 @@ mod measure;
 mod network;
 mod network_books;
 mod network_capture;
+mod network_changes;
 mod network_errors;
 mod network_jitter;
 mod network_marks;

@@ -158,6 +158,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                         from,
                         to,
                         rate: Rate::from_bps(mbps * 1e6).unwrap(),
+                        changes: [].into(),
                         delay: Nanos::from_millis(delay),
                         policy: policy.parse().unwrap(),
                         limits: Limits {

@@ -2,9 +2,14 @@
 //! fail.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Datagrams, Interactive, Kind, Link, Network, Node, Protocol, TcpConfig, Traffic, Transport},
+    network::{
+        Arrivals, Datagrams, Interactive, Kind, Link, Network, Node, Protocol, RateChange, TcpConfig, Traffic,
+        Transport,
+    },
     workload::Size,
 };
 use proptest::prelude::*;
@@ -45,6 +50,8 @@ rate_back = @"1Mbps"@
 buffer_back = @"30kB"@
 mark_packets = @20@
 mark_packets_back = @5@
+changes = [{ at = @"3s"@, rate = @"5Mbps"@ }, { at = "10s", rate = "4Mbps", rate_back = @"2Mbps"@ }, { at = "13s", rate_back = "1Mbps" }]
+down = [@["3s", "4s"]@, ["9s", "11s"]]
 [[link]]
 between = ["r0", @["c1", "c2"]@]
 rate = "20Mbps"
@@ -101,6 +108,7 @@ fn every_key_is_read_as_it_is_meant() {
         from,
         to,
         rate: Rate::from_bps(mbps * 1e6).unwrap(),
+        changes: [].into(),
         delay: Nanos::from_millis(delay_ms),
         policy: policy.parse().unwrap(),
         limits,
@@ -110,9 +118,23 @@ fn every_key_is_read_as_it_is_meant() {
     let tight = Limits { packets: Some(50), bytes: Some(60_000), flows: 1000, ..tail };
     let loose = Limits { flows: 65_536, ..tail };
     let narrow = |from, to| link(from, to, 3.0, 30, "drr:quantum=1514", tight);
-    let left = |from, to| Link { mark_packets: Some(20), ..link(from, to, 10.0, 0, "fifo", loose) };
+    let changes = |mbps: &[(u64, f64)]| -> Arc<[RateChange]> {
+        let rate = |mbps: f64| (mbps > 0.0).then(|| Rate::from_bps(mbps * 1e6).unwrap());
+        mbps.iter().map(|&(at_s, mbps)| RateChange { at: Nanos::from_secs(at_s), rate: rate(mbps) }).collect()
+    };
+    let left_changes = changes(&[(3, 0.0), (4, 5.0), (9, 0.0), (10, 0.0), (11, 4.0)]);
+    let left_back_changes = changes(&[(3, 0.0), (4, 1.0), (9, 0.0), (10, 0.0), (11, 2.0), (13, 1.0)]);
+    let left = |from, to| Link {
+        mark_packets: Some(20),
+        changes: left_changes.clone(),
+        ..link(from, to, 10.0, 0, "fifo", loose)
+    };
     let little = Limits { packets: None, bytes: Some(30_000), ..loose };
-    let left_back = |from, to| Link { mark_packets: Some(5), ..link(from, to, 1.0, 0, "fifo", little) };
+    let left_back = |from, to| Link {
+        mark_packets: Some(5),
+        changes: left_back_changes.clone(),
+        ..link(from, to, 1.0, 0, "fifo", little)
+    };
     let right = |from, to| link(from, to, 20.0, 0, "fifo", loose);
     let traffic = |name: &str, from: &[usize], to: &[usize], kind| Traffic {
         name: name.into(),
@@ -329,6 +351,32 @@ const MISTAKES: &[Mistake] = &[
     ("watched = true", "watched = true\nmark_packets_back = 0", 3, "link: mark_packets is at least 1"),
     ("watched = true", "watched = true\nrate_back = \"0Mbps\"", 7, "\"0Mbps\": "),
     ("watched = true", "watched = true\nrate_back = 5", 7, "5 is not a rate such as \"400Mbps\""),
+    (
+        "watched = true",
+        "watched = true\nchanges = [{ at = \"1s\" }]",
+        3,
+        "link: changes: each has a rate or a rate_back",
+    ),
+    (
+        "watched = true",
+        "watched = true\nchanges = [{ at = \"2s\", rate = \"1Mbps\" }, { at = \"2s\", rate = \"2Mbps\" }]",
+        3,
+        "link: changes: each is later than the one before",
+    ),
+    ("watched = true", "watched = true\nchanges = [{ at = \"2s\", rate = \"0Mbps\" }]", 7, "\"0Mbps\": "),
+    ("watched = true", "watched = true\nchanges = [{ at = \"2s\", rates = 3 }]", 7, "unknown field `rates`"),
+    (
+        "watched = true",
+        "watched = true\ndown = [[\"2s\", \"2s\"]]",
+        3,
+        "link: down: each period ends after it begins, and before the next begins",
+    ),
+    (
+        "watched = true",
+        "watched = true\ndown = [[\"2s\", \"3s\"], [\"3s\", \"4s\"]]",
+        3,
+        "link: down: each period ends after it begins, and before the next begins",
+    ),
     ("watched = true", "watched = true\nflows = 0", 3, "link: flows is from 1 to "),
     ("watched = true", "watched = true\nflows = 4294967295", 3, "link: flows is from 1 to "),
     ("rate = \"1Mbps\"", "rate = \"0Mbps\"", 5, "\"0Mbps\": "),

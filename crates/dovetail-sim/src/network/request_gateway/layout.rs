@@ -65,6 +65,15 @@ fn shape(network: &mut Network, gateway: usize, part: f64) -> Result<usize, Netw
     let rate = Rate::from_bps(watched.rate.bps() * part).map_err(|error| NetworkError::Network(error.to_string()))?;
     let limits = Limits { on_full: DropPolicy::Tail, ..Limits::per_flow(SHAPER_PACKETS) };
     let (delay, policy) = (Nanos::ZERO, "drr".parse()?);
-    network.links.push(Link { from: shaper, to: gateway, rate, delay, policy, limits, mark_packets: None });
+    network.links.push(Link {
+        from: shaper,
+        to: gateway,
+        rate,
+        changes: [].into(),
+        delay,
+        policy,
+        limits,
+        mark_packets: None,
+    });
     Ok(network.links.len() - 1)
 }

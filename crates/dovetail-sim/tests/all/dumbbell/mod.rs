@@ -13,6 +13,7 @@ pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Tr
         from,
         to,
         rate: Rate::from_bps(mbps * 1e6).unwrap(),
+        changes: [].into(),
         delay: Nanos::from_millis(delay_ms),
         policy: fifo.clone(),
         limits: Limits { packets, flows: 65_536, on_full: DropPolicy::Tail, ..Limits::UNLIMITED },
