@@ -151,7 +151,7 @@ fn a_queue_elsewhere_costs_uploads_hardly_anything() {
             links.cleared_s
         );
         // Nine tenths are sent at most.
-        assert!(sent > 0.75 * GIVEN, "{name}: {}", sent / GIVEN);
+        assert!(sent > 0.8 * GIVEN, "{name}: {}", sent / GIVEN);
         assert!(links.uplink.capacity() > 0.9 * GIVEN, "{name}");
     }
 }

@@ -20,7 +20,7 @@
 //! A probe tells of the queue at the time when it was sent: those that come back before the delay has passed again tell of the
 //! queue before the end of the pause. Until the verdict, half of a new `C` is sent, so that no queue returns. If `C` stays, all of
 //! it is sent: when the delay is long again after such a pause, the queue may be a new one of uploads, and the next verdict is
-//! reached with half of `C`.
+//! reached with half of `C`. There is no other pause for 10 s if it finds the queue gone again.
 //!
 //! `C0` is `C` after the last verdict, and `t` the time since then in which uploads used it and the delay was short. As with
 //! CUBIC (RFC 9438), `C` stays near the last known capacity for half a minute, and then looks for more: a wrong verdict, or a
@@ -227,7 +227,10 @@ impl UplinkRate {
         if delays.is_some_and(|(_, mean_ns)| mean_ns < f64::max(self.limit().as_f64(), LEFT * late.mean_ns)) {
             self.capacity = late.found;
             (self.verdict, self.used_s) = (self.capacity, 0.0);
-            (self.in_vain, self.is_doubted) = (0, false);
+            self.in_vain = 0;
+            if core::mem::take(&mut self.is_doubted) {
+                self.spared = now + CLEARED;
+            }
         } else if late.is_drained && !late.grows && !self.is_doubted {
             self.is_doubted = true;
         } else {
