@@ -258,7 +258,5 @@ fn uploads_of_any_number_leave_the_downlink_alone() {
         eprintln!("{posts} uploads over a configured {configured}: {down:.2} Mbit/s down, {up:.3} up");
         down
     });
-    // Of 24 uploads over twice the rate 0.78 and 0.99 were seen.
-    let (many, others) = rates.split_last().unwrap();
-    assert!(others.iter().all(|rate| *rate > 0.85 * rates[0]) && *many > 0.7 * rates[0], "{rates:?}");
+    assert!(rates.iter().all(|rate| *rate > 0.85 * rates[0]), "{rates:?}");
 }
