@@ -32,8 +32,7 @@ pub(super) fn changes(form: &LinkForm) -> Result<[Arc<[RateChange]>; 2], String>
     // Without a rate of its own the way back follows the way there.
     let follows = |change: &ChangeForm| form.rate_back.is_none() && change.rate_back.is_none();
     let back = rates(form, |change| if follows(change) { change.rate.as_ref() } else { change.rate_back.as_ref() });
-    let rate_back = form.rate_back.as_ref().map_or(form.rate.0, |rate| rate.0);
-    Ok([over_time(form.rate.0, &there, &down), over_time(rate_back, &back, &down)])
+    Ok([over_time(form.rate.0, &there, &down), over_time(form.back(), &back, &down)])
 }
 
 /// The changes of one direction.

@@ -76,6 +76,13 @@ pub(super) struct LinkForm {
     pub(super) flows: Option<u32>,
 }
 
+impl LinkForm {
+    /// The rate from the second node to the first.
+    pub(super) fn back(&self) -> Rate {
+        self.rate_back.as_ref().map_or(self.rate.0, |rate| rate.0)
+    }
+}
+
 /// A link's rate from a time on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

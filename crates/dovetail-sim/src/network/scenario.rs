@@ -256,12 +256,6 @@ impl Nodes {
             on_full: DropPolicy::Tail,
             ..Limits::UNLIMITED
         };
-        let there = (form.rate.0, limits(packets, bytes), form.mark_packets);
-        let back = (
-            form.rate_back.as_ref().map_or(form.rate.0, |rate| rate.0),
-            limits(packets_back, bytes_back),
-            mark_packets_back,
-        );
         let policy: PolicySpec = form
             .policy
             .as_deref()
@@ -273,9 +267,24 @@ impl Nodes {
                 ),
                 error => error.to_string(),
             })?;
-        let [changes_there, changes_back] = changes(form)?;
-        let (there, back) = ((there, changes_there), (back, changes_back));
-        let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
+        let [changes, changes_back] = changes(form)?;
+        let there = Link {
+            from: 0,
+            to: 0,
+            rate: form.rate.0,
+            changes,
+            delay: form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0),
+            policy,
+            limits: limits(packets, bytes),
+            mark_packets: form.mark_packets,
+        };
+        let back = Link {
+            rate: form.back(),
+            changes: changes_back,
+            limits: limits(packets_back, bytes_back),
+            mark_packets: mark_packets_back,
+            ..there.clone()
+        };
         for from in &from {
             for to in &to {
                 if links.len() + 2 > MAX_LINKS {
@@ -291,19 +300,8 @@ impl Nodes {
                     let (from, to) = (clip(name(from)), clip(name(to)));
                     return Err(format!("there is a link between '{from}' and '{to}' already"));
                 }
-                for (from, to, ((rate, limits, mark_packets), changes)) in [(from, to, &there), (to, from, &back)] {
-                    let (policy, changes) = (policy.clone(), changes.clone());
-                    links.push(Link {
-                        from,
-                        to,
-                        rate: *rate,
-                        changes,
-                        delay,
-                        policy,
-                        limits: *limits,
-                        mark_packets: *mark_packets,
-                    });
-                }
+                links.push(Link { from, to, ..there.clone() });
+                links.push(Link { from: to, to: from, ..back.clone() });
             }
         }
         Ok(())
