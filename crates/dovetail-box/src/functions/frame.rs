@@ -29,7 +29,8 @@ pub const TYPE_IPV4: u16 = 0x0800;
 /// EtherType of IPv6.
 pub const TYPE_IPV6: u16 = 0x86dd;
 const TYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
-const MAX_VLANS: usize = 2;
+/// Maximum number of VLAN tags that are skipped.
+pub(crate) const MAX_VLANS: usize = 2;
 
 const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
 

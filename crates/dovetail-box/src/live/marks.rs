@@ -2,7 +2,7 @@
 
 use crate::{
     config::Marks,
-    functions::frame::{ETHERNET, Ip, Version, read_u16},
+    functions::frame::{ETHERNET, Ip, MAX_VLANS, Version, read_u16},
     wire::{
         named::named,
         tag::{self, TAG, Tag},
@@ -17,8 +17,8 @@ pub(super) fn marks(frame: &[u8], tag: Option<Tag>, names: bool) -> Marks {
         matches!(kind, 0x8100 | 0x88a8).then(|| read_u16(frame, ETHERNET)).flatten()
     };
     let vlan = tag.map(|tag| tag.control).or_else(inline).map(|control| control & 0xfff);
-    // Functions get the frame with its tag, and find nothing behind a third one.
-    let ip = Ip::find(frame).ok().filter(|ip| ip.at + tag::bytes(tag) <= ETHERNET + 2 * TAG);
+    // Functions get the frame with its tag, and look behind no more than these.
+    let ip = Ip::find(frame).ok().filter(|ip| ip.at + tag::bytes(tag) <= ETHERNET + MAX_VLANS * TAG);
     let dscp = ip.as_ref().and_then(|ip| match ip.version {
         Version::V4 => Some(*frame.get(ip.at + 1)? >> 2),
         Version::V6 => Some((read_u16(frame, ip.at)? >> 6) as u8 & 0x3f),

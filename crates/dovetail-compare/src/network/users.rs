@@ -23,9 +23,7 @@ impl LinkLoad {
     /// The utilisation of this link, from second `from` to before second `to`.
     pub fn utilisation(&self, link: &Link, from: usize, to: usize) -> f64 {
         let bytes: u64 = (from..to).filter_map(|second| self.sent_bytes.get(second)).sum();
-        let seconds = to.saturating_sub(from).max(1) as u64;
-        let bits =
-            link.mean_bps(Nanos::from_secs(from as u64), Nanos::from_secs(from as u64 + seconds)) * seconds as f64;
+        let bits = link.bits_between(Nanos::from_secs(from as u64), Nanos::from_secs(to as u64));
         if bits > 0.0 { bytes as f64 * 8.0 / bits } else { 0.0 }
     }
 

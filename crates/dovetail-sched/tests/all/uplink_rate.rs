@@ -177,7 +177,7 @@ fn a_dead_server_costs_the_others_less_each_time() {
 
 #[test]
 fn a_queue_that_was_gone_for_a_moment_may_have_been_that_of_uploads() {
-    // The delay is 400 ms until the pause is over and has passed once more: for the next 200 ms it is this.
+    // The delay is 450 ms, but for 200 ms once the pause is over and the delay has passed again.
     for (moment_ms, is_cleared) in [(400, true), (0, false)] {
         let (mut uplink, mut unacked_bytes, mut paused) = (UplinkRate::new(GIVEN), 50_000, None);
         for report in 0..40 {

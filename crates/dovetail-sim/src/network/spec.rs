@@ -138,18 +138,17 @@ pub struct RateChange {
 }
 
 impl Link {
-    /// The mean of its rate between two times, in bits per second; the later one is after the earlier. Linear in the number of
-    /// changes.
+    /// Bits that it can send between two times. Linear in the number of changes.
     #[must_use]
-    pub fn mean_bps(&self, from: Nanos, to: Nanos) -> f64 {
+    pub fn bits_between(&self, from: Nanos, to: Nanos) -> f64 {
         let first = RateChange { at: Nanos::ZERO, rate: Some(self.rate) };
         let starts = std::iter::once(&first).chain(self.changes.iter());
         let ends = self.changes.iter().map(|change| change.at).chain([Nanos::MAX]);
         let bits = starts.zip(ends).map(|(change, end)| {
             let within = end.min(to) - change.at.max(from).min(to);
-            change.rate.map_or(0.0, Rate::bps) * within.as_f64()
+            change.rate.map_or(0.0, Rate::bps) * within.as_secs_f64()
         });
-        bits.sum::<f64>() / (to - from).as_f64()
+        bits.sum()
     }
 }
 

@@ -2,6 +2,9 @@
 
 use crate::Nanos;
 
+/// The longest delay that is waited for.
+const MAX_SETTLING: Nanos = Nanos::from_secs(5);
+
 /// What is known of uploads at a moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Uploads {
@@ -14,9 +17,6 @@ pub struct Uploads {
     /// The far queue's delay, as probes see it.
     pub delay: Option<Nanos>,
 }
-
-/// The longest delay that is waited for.
-const MAX_SETTLING: Nanos = Nanos::from_secs(5);
 
 /// What was reported since `since`.
 #[derive(Debug, Clone, Copy)]
