@@ -11,6 +11,9 @@ use crate::{
     own_request::Addressed,
 };
 
+/// Browsers count the page as the requested server's: it loads nothing, runs nothing and sends nothing in that one's name.
+const NOTHING_BUT_STYLE: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 impl Refusal {
     pub(super) fn body(&self, gateway: &str, language: Language, how: Addressed) -> String {
         let text = escaped(&self.sentence(language));
@@ -35,6 +38,7 @@ impl Refusal {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NOTHING_BUT_STYLE));
         language.declare(headers);
         if let Ok(value) = HeaderValue::try_from(format!("{}; error={}", token(gateway), self.proxy_error())) {
             headers.insert("proxy-status", value);

@@ -104,6 +104,10 @@ fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
             assert_eq!(page.status(), status, "{refusal:?}");
             assert_eq!(page.headers()["proxy-status"], format!("gw; error={error}"), "{refusal:?}");
             assert_eq!(page.headers()["cache-control"], "no-store", "{refusal:?}");
+            assert!(
+                page.headers()["content-security-policy"].as_bytes().starts_with(b"default-src 'none'"),
+                "{refusal:?}"
+            );
             assert_eq!(page.headers()["content-language"], language.tag(), "{refusal:?}");
             assert_eq!(page.headers()[header::VARY], "accept-language", "{refusal:?}");
             assert_eq!(page.headers().contains_key("proxy-authenticate"), status == 407, "{refusal:?}");
