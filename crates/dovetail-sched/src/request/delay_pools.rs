@@ -14,10 +14,10 @@
 //! may have it. Within a class responses take turns.
 //!
 //! A turn is the contents of the bucket, up to a quantum, and comes when the bucket has a quantum or is full. Units are charged
-//! when a turn is given, and what a response did not use of its turns is refunded when it ends. The first quantum of a response
-//! is read whatever the bucket has, for its header, and leaves it in debt if need be. Squid fills its buckets once a second and
-//! begins with half of `maximum` (`delay_initial_bucket_level`); these fill continuously and begin full. Unrequested traffic is
-//! not counted, as in Squid.
+//! when a turn is given, and what a response did not use of its turns is refunded when it ends, to the class that paid. The
+//! first quantum of a response is read whatever the bucket has, for its header, and leaves it in debt if need be. Squid fills
+//! its buckets once a second and begins with half of `maximum` (`delay_initial_bucket_level`); these fill continuously and begin
+//! full. Unrequested traffic is not counted, as in Squid.
 //!
 //! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough are
 //! in order of that clock, whatever happens to `C` and the sum. But what a bucket holds then changes, so all of them are filled up
@@ -94,12 +94,34 @@ pub struct DelayPools {
     buckets: Vec<Bucket>,
     arrived: Line,
     links: Links,
-    // Units that a response may still take in.
-    granted: Vec<u64>,
+    granted: Vec<Granted>,
     // Responses with units that may not be taken in.
     held: ClassLines,
     // Their classes, by the clock's reading at which the bucket has enough.
     next: IndexedHeap<ClassId, f64>,
+}
+
+/// What a response may still take in.
+#[derive(Debug, Clone, Copy, Default)]
+struct Granted {
+    units: u64,
+    // The class that paid for the last turn, and for how many of these units: the user may have been moved since.
+    paid: Option<(ClassId, u64)>,
+}
+
+impl Granted {
+    fn grant(&mut self, class: ClassId, units: u64) {
+        let before = self.paid.filter(|&(of, _)| of == class).map_or(0, |(_, paid)| paid);
+        *self = Self { units: self.units.saturating_add(units), paid: Some((class, before.saturating_add(units))) };
+    }
+
+    /// Takes in units; returns how many of them were not granted.
+    fn take(&mut self, units: u64) -> u64 {
+        let beyond = units.saturating_sub(self.units);
+        self.units = self.units.saturating_sub(units);
+        self.paid = self.paid.map(|(class, paid)| (class, paid.min(self.units)));
+        beyond
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -219,15 +241,17 @@ impl DelayPools {
             return;
         }
         self.held.remove(request, left.user, left.class);
-        let unused = core::mem::take(slot_mut(&mut self.granted, request.0));
-        self.put(left.class, unused as f64);
+        self.put(left.class, 0.0);
+        if let Some((class, unused)) = core::mem::take(slot_mut(&mut self.granted, request.0)).paid {
+            self.put(class, unused as f64);
+        }
     }
 
     fn release(&mut self) -> Option<Turn> {
         let request = self.arrived.first()?;
         self.links.remove(&mut self.arrived, request);
         let class = self.accounts.class(request)?;
-        *slot_mut(&mut self.granted, request.0) = self.quantum;
+        *slot_mut(&mut self.granted, request.0) = Granted { units: self.quantum, paid: Some((class, self.quantum)) };
         self.put(class, -(self.quantum as f64));
         Some(Turn { request, releases: true, units: self.quantum, window: u64::MAX })
     }
@@ -242,8 +266,7 @@ impl DelayPools {
         let level = self.put(class, 0.0);
         // A bucket whose maximum is under a unit goes into debt, or its class would stand still.
         let units = ((level + 0.5) as u64).clamp(1, self.quantum);
-        let granted = slot_mut(&mut self.granted, request.0);
-        *granted = granted.saturating_add(units);
+        slot_mut(&mut self.granted, request.0).grant(class, units);
         self.held.remove(request, user, class);
         self.put(class, -(units as f64));
         Some(Turn { request, releases: false, units, window: u64::MAX })
@@ -309,9 +332,7 @@ impl RequestScheduler for DelayPools {
     fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
         self.tick(now);
         if let Some((_, class)) = self.class_of_outstanding(request) {
-            let granted = slot_mut(&mut self.granted, request.0);
-            let beyond = units.saturating_sub(*granted);
-            *granted = granted.saturating_sub(units);
+            let beyond = slot_mut(&mut self.granted, request.0).take(units);
             if beyond > 0 {
                 self.put(class, -(beyond as f64));
             }

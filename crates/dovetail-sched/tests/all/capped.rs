@@ -191,6 +191,44 @@ fn a_rate_that_is_taken_away_or_changed_counts_from_then_on() {
     }
 }
 
+#[test]
+fn what_a_response_did_not_bring_is_refunded_to_the_class_that_paid_wherever_its_user_is_by_then() {
+    let mut capped =
+        Capped::new("none".parse::<RequestSpec>().expect("a policy").build(&setup()).expect("a rate"), &setup());
+    for class in [0, 1].map(ClassId) {
+        capped.set_class(class, Weight::ONE, Nanos::ZERO);
+        capped.set_cap(class, Some(20_000.0), Nanos::ZERO);
+    }
+    for user in 0..3 {
+        capped.set_user(UserId(user), ClassId(user % 2), Nanos::ZERO);
+    }
+    let arrive = |capped: &mut Capped, id, user| {
+        capped.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, Nanos::ZERO);
+    };
+    // What 100 ms bring at a time, until the bucket is overdrawn: the number of turns.
+    let turns = |capped: &mut Capped, id| {
+        let given = core::iter::from_fn(|| {
+            let turn = capped.dequeue(Nanos::ZERO)?;
+            assert_eq!((turn.request, turn.units), (RequestId(id), 2_000));
+            capped.received(RequestId(id), 2_000, Nanos::ZERO);
+            capped.ready(RequestId(id), Nanos::ZERO);
+            Some(())
+        });
+        given.count()
+    };
+    arrive(&mut capped, 1, 1);
+    assert_eq!(turns(&mut capped, 1), 3, "of 5,000");
+    arrive(&mut capped, 0, 0);
+    assert!(capped.dequeue(Nanos::ZERO).is_some_and(|turn| turn.releases && turn.units == 2_000));
+    capped.set_user(UserId(0), ClassId(1), Nanos::ZERO);
+    let opens = capped.poll_at();
+    assert_eq!(opens, Some(Nanos::from_millis(50)));
+    capped.ended(RequestId(0), Nanos::ZERO);
+    assert_eq!(capped.poll_at(), opens, "the other class gets nothing for it");
+    arrive(&mut capped, 2, 2);
+    assert_eq!(turns(&mut capped, 2), 3, "its own class has all of it");
+}
+
 /// The window of a far response alone, whose round trip is reported before it may go or as it is released.
 fn far_window(is_reported_early: bool) -> u64 {
     let spec: RequestSpec = "grants".parse().expect("a policy");

@@ -196,3 +196,37 @@ proptest! {
         prop_assert!(link.now_s < 200.0, "responses that never end");
     }
 }
+
+#[test]
+fn what_a_response_did_not_use_is_refunded_to_the_class_that_paid_wherever_its_user_is_by_then() {
+    // 4,000 a second for each class, and 4,000 to begin with.
+    let setup = RequestSetup::for_bytes(8_000.0);
+    let mut pools = "delay-pools".parse::<RequestSpec>().expect("a policy").build(&setup).expect("a rate");
+    for class in [0, 1].map(ClassId) {
+        pools.set_class(class, Weight::ONE, Nanos::ZERO);
+    }
+    for user in 0..3 {
+        pools.set_user(UserId(user), ClassId(user % 2), Nanos::ZERO);
+    }
+    // A response that has had a quantum: when its class has the next.
+    let begin = |pools: &mut Box<dyn RequestScheduler>, id, user| {
+        pools.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, Nanos::ZERO);
+        let turn = pools.dequeue(Nanos::ZERO).expect("requests leave at once");
+        assert_eq!((turn.request, turn.units), (RequestId(id), QUANTUM as u64));
+    };
+    let waits = |pools: &mut Box<dyn RequestScheduler>, id| {
+        pools.received(RequestId(id), QUANTUM as u64, Nanos::ZERO);
+        pools.ready(RequestId(id), Nanos::ZERO);
+        pools.poll_at()
+    };
+    begin(&mut pools, 0, 0);
+    begin(&mut pools, 1, 1);
+    let opens = Some(Nanos::from_millis(448));
+    assert_eq!(waits(&mut pools, 1), opens);
+    pools.set_user(UserId(0), ClassId(1), Nanos::ZERO);
+    pools.ended(RequestId(0), Nanos::ZERO);
+    assert_eq!(pools.poll_at(), opens, "the other class gets nothing for it");
+    pools.cancel(RequestId(1), Nanos::ZERO);
+    begin(&mut pools, 2, 2);
+    assert_eq!(waits(&mut pools, 2), opens, "its own class has all of it");
+}

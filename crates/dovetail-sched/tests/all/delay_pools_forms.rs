@@ -59,6 +59,8 @@ struct Plain {
     users: BTreeMap<u32, u32>,
     arrived: Vec<u32>,
     granted: BTreeMap<u32, u64>,
+    /// The class that paid for a response's last turn, and for how many of the granted units.
+    paid: BTreeMap<u32, (u32, u64)>,
     /// In the order in which they were held back; who moves goes to the end.
     held: Vec<u32>,
 }
@@ -119,15 +121,17 @@ impl Plain {
                 let granted = self.granted.get_mut(&id).expect("it is there");
                 let beyond = units.saturating_sub(*granted);
                 *granted -= units - beyond;
+                let granted = *granted;
+                self.paid.entry(id).and_modify(|(_, paid)| *paid = (*paid).min(granted));
                 self.take(self.class(id), beyond as f64);
             }
             Event::Ready(id) if self.granted.contains_key(&id) && !self.held.contains(&id) => self.held.push(id),
             Event::Over(id, _) if self.users.contains_key(&id) => {
-                let class = self.class(id);
                 self.users.remove(&id);
                 self.arrived.retain(|&other| other != id);
                 self.held.retain(|&other| other != id);
-                if let Some(unused) = self.granted.remove(&id) {
+                self.granted.remove(&id);
+                if let Some((class, unused)) = self.paid.remove(&id) {
                     self.take(class, -(unused as f64));
                 }
             }
@@ -145,6 +149,7 @@ impl Plain {
         let released = std::mem::take(&mut self.arrived);
         for &id in &released {
             self.granted.insert(id, QUANTUM);
+            self.paid.insert(id, (self.class(id), QUANTUM));
             self.take(self.class(id), QUANTUM as f64);
         }
         let mut turns = BTreeMap::new();
@@ -152,6 +157,8 @@ impl Plain {
             while let Some(id) = self.first(class).filter(|_| self.levels[&class] >= self.enough(class) - NEARLY) {
                 let units = (self.levels[&class].round() as u64).clamp(1, QUANTUM);
                 *self.granted.get_mut(&id).expect("it is released") += units;
+                let before = self.paid.get(&id).filter(|(of, _)| *of == class).map_or(0, |&(_, paid)| paid);
+                self.paid.insert(id, (class, before + units));
                 self.held.retain(|&other| other != id);
                 self.take(class, units as f64);
                 turns.entry(class).or_insert_with(Vec::new).push((id, units));
@@ -198,9 +205,10 @@ proptest! {
         let setup = RequestSetup { rate: 40_000.7, ..RequestSetup::for_bytes(1e6) };
         let mut gateway = "delay-pools".parse::<RequestSpec>().expect("a policy").build(&setup).expect("in range");
         let (weights, levels) = (BTreeMap::new(), BTreeMap::new());
-        let (class_of, users, granted) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (class_of, users, granted, paid) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut plain = Plain {
-            rate: setup.rate, seconds: 1.0, weights, levels, class_of, users, arrived: Vec::new(), granted, held: Vec::new(),
+            rate: setup.rate, seconds: 1.0, weights, levels, class_of, users, arrived: Vec::new(), granted, paid,
+            held: Vec::new(),
         };
         let mut now = Nanos::ZERO;
         let begins = [Event::Class(0, 1.3), Event::Class(1, 0.7), Event::User(0, 0), Event::User(1, 1), Event::User(2, 1)];

@@ -23,9 +23,9 @@
 //! The units that a response may have brought over the link by then, as in `grants`: its *target*, the units handed to it plus
 //! its window, or its length if that is known and less. (Only the units handed if the policy sets no windows.) A quantum, and
 //! for a request the window, is charged when it is passed to the policy, and settled at the turn; units beyond the target, and
-//! unrequested ones, are charged when they arrive; and the units that an ended response did not bring are refunded, as long as
-//! the level is no more than what the rate brings in `BACK`, or in `BURST` if there are no windows. Let `l` be the largest
-//! single charge. Then the charges to a class in any interval of length `t`, less refunds, are at most
+//! unrequested ones, are charged when they arrive; and the units that an ended response did not bring are refunded to the class
+//! that paid, as long as the level is no more than what the rate brings in `BACK`, or in `BURST` if there are no windows. Let
+//! `l` be the largest single charge. Then the charges to a class in any interval of length `t`, less refunds, are at most
 //!
 //! ```text
 //! rate · (t + BURST) + l                under a policy without windows
@@ -190,8 +190,21 @@ impl Capped {
         units
     }
 
+    /// Has a response charged to its user's class from now on. What another class was charged for turns to come is refunded
+    /// there, and the rest stays charged to that one: this class must not have refunds of what it did not pay.
+    fn file(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
+        let response = &mut self.responses[request.0 as usize];
+        let before = response.class.replace(class);
+        if let Some(before) = before.filter(|&before| before != class) {
+            let reserved = core::mem::take(&mut response.reserved);
+            response.taken = 0;
+            self.give_back(user, before, reserved, now);
+        }
+    }
+
     /// Charges a response for the units that it may have brought by now.
     fn charge(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
+        self.file(request, user, class, now);
         let response = &self.responses[request.0 as usize];
         let target = response.target();
         if target > response.charged {
@@ -206,9 +219,11 @@ impl Capped {
         }
     }
 
-    fn give_back(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) {
-        if let Some(bucket) = self.bucket_mut(class).filter(|_| units > 0) {
+    /// Refunds units to a class that was charged them, which may not be the user's any more.
+    fn give_back(&mut self, user: UserId, charged: ClassId, units: u64, now: Nanos) {
+        if let Some(bucket) = self.bucket_mut(charged).filter(|_| units > 0) {
             bucket.give(units, now);
+            let class = self.accounts.class_of(user).unwrap_or(charged);
             self.held.charge(user, class, |service| service.saturating_sub(units));
         }
     }
@@ -256,6 +271,8 @@ impl Capped {
             self.turns.push_back(Turn { request, releases: false, units, window });
             return;
         }
+        self.file(request, user, class, now);
+        let response = &self.responses[request.0 as usize];
         let reserves = if response.is_told { quantum } else { response.reserve(quantum, first) };
         let reserved = if is_capped { self.take(user, class, reserves, now) } else { 0 };
         let response = &mut self.responses[request.0 as usize];
@@ -281,6 +298,7 @@ impl Capped {
     fn hand(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
         let is_capped = self.bucket(class).is_some();
         let quantum = if is_capped { self.quantum(class) } else { u64::MAX };
+        self.file(request, user, class, now);
         let response = &mut self.responses[request.0 as usize];
         let reserved = core::mem::take(&mut response.reserved);
         response.charged = response.charged.saturating_add(reserved);
@@ -334,7 +352,8 @@ impl Capped {
             // Units in flight arrive nevertheless.
             0
         };
-        self.give_back(user, class, response.reserved.saturating_add(unused), now);
+        let charged = response.class.unwrap_or(class);
+        self.give_back(user, charged, response.reserved.saturating_add(unused), now);
         self.accounts.left(request);
         match (response.is_told, has_ended) {
             (true, true) => self.policy.ended(request, now),

@@ -1,6 +1,6 @@
 //! The units permitted to one response.
 
-use crate::Nanos;
+use crate::{Nanos, request::ClassId};
 
 #[derive(Debug, Default)]
 pub(super) struct Response {
@@ -20,11 +20,13 @@ pub(super) struct Response {
     pub(super) received: u64,
     /// Units that may be in flight beyond those; [`u64::MAX`] if the policy sets no windows.
     pub(super) window: u64,
-    /// The units that it may have brought by now, and how many of them were taken from its class's bucket.
+    /// The units that it may have brought by now, and how many of them were taken from the bucket of `class`.
     pub(super) charged: u64,
     pub(super) taken: u64,
-    /// Units taken for a turn that the policy has yet to give.
+    /// Units taken from that bucket for a turn that the policy has yet to give.
     pub(super) reserved: u64,
+    /// The class that was charged last: its user may have been moved since.
+    pub(super) class: Option<ClassId>,
 }
 
 impl Response {
