@@ -1,11 +1,16 @@
 //! Tunnels that end in ways that could escape scheduling.
 
 use std::{
+    fs,
     io::{Read, Write},
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
+    os::fd::OwnedFd,
+    sync::{Mutex, mpsc::channel},
+    thread,
     time::{Duration, Instant},
 };
 
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
 
 use crate::{
@@ -65,6 +70,44 @@ fn an_urgent_byte_comes_once_and_in_its_place() {
     let mut came = String::new();
     client.read_to_string(&mut came).unwrap();
     assert_eq!(came, "<0!><1!><2!>");
+    drop(client);
+    gateway.quiet();
+}
+
+/// The gateway's connection to a server, of which there is one.
+fn connection_to(server: SocketAddr) -> OwnedFd {
+    let this = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let numbers = fs::read_dir("/proc/self/fd").unwrap();
+    let numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_it = |fd: &OwnedFd| SockRef::from(fd).peer_addr().is_ok_and(|peer| peer.as_socket() == Some(server));
+    numbers.filter_map(|number| pidfd_getfd(&this, number, PidfdGetfdFlags::empty()).ok()).find(is_it).unwrap()
+}
+
+#[test]
+fn a_window_that_closes_for_want_of_memory_is_noticed() {
+    // The window has room for all of it, but the buffer soon only for one piece. What the kernel drops is no event.
+    const PIECE: usize = 6_000;
+    const PIECES: usize = 6;
+    let (go_on, may_go_on) = channel();
+    let may_go_on = Mutex::new(may_go_on);
+    let server = Server::<()>::start(move |mut connection| {
+        let mut asked = [0; QUESTION];
+        connection.stream.read_exact(&mut asked).unwrap();
+        connection.stream.write_all(&[b'a'; PIECE]).unwrap();
+        may_go_on.lock().unwrap().recv().unwrap();
+        for _ in 1..PIECES {
+            connection.stream.write_all(&[b'a'; PIECE]).unwrap();
+            // The gateway finds the window open before the next piece closes it.
+            thread::sleep(Duration::from_millis(50));
+        }
+        drop(connection.stream.read(&mut asked));
+    });
+    let (gateway, mut client) = tunnel(&server, "20Mbps");
+    client.write_all(&[b'q'; QUESTION]).unwrap();
+    client.read_exact(&mut [0; PIECE]).unwrap();
+    SockRef::from(&connection_to(server.address)).set_recv_buffer_size(PIECE / 2).unwrap();
+    go_on.send(()).unwrap();
+    client.read_exact(&mut [0; PIECE * (PIECES - 1)]).unwrap();
     drop(client);
     gateway.quiet();
 }

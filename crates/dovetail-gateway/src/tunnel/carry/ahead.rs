@@ -26,18 +26,18 @@ use tokio::{
 use super::{BUFFER, Tunnel};
 use crate::upstream::Offered;
 
-/// After this much silence the window is checked.
+/// After this much silence the window is checked, and again each time that it has lasted twice as long.
 const QUIET: Duration = Duration::from_millis(200);
 
 impl Tunnel {
     /// Peeks at bytes that have arrived; meanwhile, takes out what is allowed.
     pub(super) async fn look_ahead(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
         buffer.resize(BUFFER, 0);
+        let mut pause = QUIET;
         loop {
             // Queried at most once per iteration.
             let left = LazyCell::new(|| Offered::left(server.as_ref()));
             let wants_turn = self.wants_turn(server.as_ref(), || *left);
-            let may_be_held = self.may_be_held(|| *left);
             self.says(wants_turn);
             let turn = select! {
                 came = server.peek(buffer) => {
@@ -62,8 +62,12 @@ impl Tunnel {
                 }
                 turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
                 () = self.replaced.notified() => None,
-                () = sleep(QUIET), if may_be_held => {
-                    self.is_quiet.set(true);
+                () = sleep(pause), if self.has_unread() && !self.is_quiet.get() => {
+                    // The kernel closes a window, however wide, when the memory of its buffer is used up: without an event.
+                    if self.offered.may_be_closed(Offered::left(server.as_ref())) {
+                        self.is_quiet.set(true);
+                    }
+                    pause *= 2;
                     None
                 }
             };
@@ -93,9 +97,8 @@ impl Tunnel {
     }
 
     /// Whether bytes are unread that may be what the server waits for.
-    fn may_be_held(&self, left: impl Fn() -> Option<u64>) -> bool {
-        let is_unread = self.ahead.get() + self.stale.get() > 0;
-        is_unread && !self.is_quiet.get() && self.offered.may_be_closed(left())
+    fn has_unread(&self) -> bool {
+        self.ahead.get() + self.stale.get() > 0
     }
 
     /// Whether this is an interactive tunnel's response that arrived before its turn.
