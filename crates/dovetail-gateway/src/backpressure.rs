@@ -67,6 +67,15 @@ impl Flow {
         Poll::Pending
     }
 
+    /// Waits until nothing is held.
+    pub(crate) fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.bytes.get() == 0 {
+            return Poll::Ready(());
+        }
+        *self.waker.borrow_mut() = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// Whether no other part may be held now.
     pub(crate) fn is_full(&self) -> bool {
         let user = self.user.as_ref().map_or(0, |user| user.bytes.get());

@@ -12,7 +12,7 @@
 //! | `language` | the languages of what users read |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and tickets; refusals and errors |
 //! | `headers`, `trailers`, `upgrade`, `one_word`, `bad_request`, `client_hello` | messages, and what cannot be parsed as one |
-//! | `wanted`, `permitted`, `own_request`, `destination`, `local_addresses` | request targets, and what may be reached |
+//! | `userinfo`, `wanted`, `permitted`, `own_request`, `destination`, `local_addresses` | request targets, and what may be reached |
 //! | `uplink`, `interactive`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | shared resources, measurements, counters, log |
 //! | `client`, `backpressure`, `batching`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
@@ -86,6 +86,7 @@ mod upgrade;
 mod uplink;
 mod upload;
 mod upstream;
+mod userinfo;
 mod wanted;
 mod watch;
 mod ways;

@@ -42,8 +42,9 @@ pub(crate) fn acceptable<B>(config: &Config, request: &Request<B>, client: IpAdd
     if headers.len() - cookies.saturating_sub(1) > limits.headers {
         return Err(Refusal::HeaderTooLong { bytes: limits.header_bytes, fields: limits.headers });
     }
-    // RFC 9112, section 3.2.
-    if request.version() == Version::HTTP_11 && !headers.contains_key(header::HOST) {
+    // RFC 9112, section 3.2. Some clients, such as lftp, send a CONNECT without one, which its target makes superfluous.
+    let needs_host = request.version() == Version::HTTP_11 && request.method() != Method::CONNECT;
+    if needs_host && !headers.contains_key(header::HOST) {
         return Err(Refusal::BadRequest("it has no Host, which HTTP/1.1 requires"));
     }
     Ok(())

@@ -49,7 +49,7 @@ pub(crate) struct Sending {
     // How many bytes are left, if the connection does not delimit the body.
     rest: Option<u64>,
     gathered: Batch<Held>,
-    // Why it ends early, to be reported once the batched pieces have been passed on.
+    // Why it ends early, to be reported once the client has the pieces that arrived.
     broken: Option<Broken>,
     in_flight: Option<InFlight>,
     uplink: Rc<Uplink>,
@@ -190,12 +190,13 @@ impl Sending {
                 self.client_blocked(true);
                 return Poll::Ready(Some(Ok(piece)));
             }
-            if let Some(broken) = self.broken.take() {
-                return Poll::Ready(Some(Err(broken)));
+            if self.broken.is_some() {
+                ready!(self.poll_written(cx));
+                return Poll::Ready(self.broken.take().map(Err));
             }
             match self.poll_piece(cx) {
                 Poll::Ready(Some(Ok(piece))) => self.gathered.add(piece, self.may_wait()),
-                Poll::Ready(end) if self.gathered.is_empty() => return Poll::Ready(end),
+                Poll::Ready(None) if self.gathered.is_empty() => return Poll::Ready(None),
                 Poll::Ready(end) => {
                     self.broken = end.and_then(Result::err);
                     self.gathered.go_on();
@@ -209,6 +210,11 @@ impl Sending {
                 }
             }
         }
+    }
+
+    /// Waits until the client has all that arrived, unless it takes nothing: an error makes hyper discard the rest.
+    fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.flow.progress().poll_stopped(cx.waker()) { Poll::Ready(()) } else { self.flow.poll_written(cx) }
     }
 
     /// Whether the newest piece may be batched: the response is long, and more is to come.

@@ -105,7 +105,8 @@ fn acceptor(config: &ProxyTls) -> Result<(TlsAcceptor, Option<String>), GatewayE
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|error| failed(at_key, format!("it does not go with {}: {error}", at_certificate.display())))?;
-    server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // Clients of HTTP/1.0 may offer it alone, and a handshake without a common protocol fails (RFC 7301, section 3.2).
+    server.alpn_protocols = [&b"h2"[..], b"http/1.1", b"http/1.0"].map(<[u8]>::to_vec).into();
     let warning =
         untimely(&first, UnixTime::now()).map(|why| format!("proxy.tls: {}: {why}", at_certificate.display()));
     Ok((TlsAcceptor::from(Arc::new(server)), warning))

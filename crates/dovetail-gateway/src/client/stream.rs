@@ -20,7 +20,7 @@ use tokio::{
 use super::{activity::Activity, connection::Connection};
 use crate::bad_request::{ErrorPages, Unreadable};
 
-/// How long a connection lingers, and how many bytes are read.
+/// How long a connection lingers, and how many bytes are read meanwhile.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 1024 * 1024;
 
@@ -142,7 +142,11 @@ impl ClientStream {
                 timer.insert(Box::pin(sleep_until(Instant::now() + LINGER)))
             }
         };
-        while timer.as_mut().poll(cx).is_pending() && self.lingered_bytes < LINGER_BYTES {
+        while timer.as_mut().poll(cx).is_pending() {
+            if self.lingered_bytes >= LINGER_BYTES {
+                // A client that is held up notices the response; a closed connection would be reset before it has read it.
+                return Poll::Pending;
+            }
             let mut bytes = [0; 4096];
             let mut buffer = ReadBuf::new(&mut bytes);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {

@@ -72,6 +72,7 @@ impl Exchanges {
         let (most, headers) = self.settings.header_limits();
         let mut builder = http1::Builder::new();
         builder.max_buf_size(most.max(SERVER_HEADER_BYTES)).max_headers(headers.max(SERVER_HEADERS));
+        builder.preserve_header_case(true);
         // A proxy must accept these (RFC 9112, sections 5.1 and 5.2); they are not forwarded.
         builder.allow_spaces_after_header_name_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
         let (sender, driver) =

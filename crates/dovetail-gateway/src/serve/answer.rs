@@ -21,14 +21,15 @@ use crate::{
     record::Record,
     refusal::Refusal,
     relay::Relay,
-    upgrade,
+    upgrade, userinfo,
     wanted::{Asked, Met, Wanted, is_sound},
     watch::Phase,
 };
 
 impl Client {
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
+    pub(super) async fn answer(&self, mut request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
+        userinfo::to_header(&mut request);
         if let Err(refusal) = acceptable(&self.serving.settings.config(), &request, self.address) {
             return self.turn_away(&request, &refusal, busy);
         }

@@ -91,6 +91,8 @@ pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpA
     };
     let io = ClientStream::new(stream, Arc::clone(&activity), timeouts, instead);
     let mut builder = auto::Builder::new(Here);
+    // Some programs and devices know names of fields only as they write them.
+    builder.http1().preserve_header_case(true);
     // The stream itself enforces the timeout of headers.
     builder.http1().max_buf_size(most).max_headers(headers).header_read_timeout(None).timer(TokioTimer::new());
     builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX)).timer(TokioTimer::new());

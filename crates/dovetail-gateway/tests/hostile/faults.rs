@@ -47,6 +47,48 @@ fn a_server_dies_in_the_middle() {
 }
 
 #[test]
+fn what_arrived_before_a_server_died_reaches_the_client() {
+    let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
+    for (framing, bytes) in [("Content-Length: 100000", 15_000), ("Content-Length: 100000", 99_999), ("A: b", 40_000)] {
+        let server = Server::<()>::start(move |mut connection| {
+            drop(strict::request(&mut connection.stream));
+            write!(connection.stream, "HTTP/1.1 200 OK\r\n{framing}\r\n\r\n").unwrap();
+            connection.stream.write_all(&vec![b'x'; bytes]).unwrap();
+        });
+        for _ in 0..5 {
+            let broken = gateway.get(&server.url("/"));
+            assert_eq!((broken.status, broken.body.len()), (200, bytes), "{framing}");
+            assert_eq!(broken.is_whole, framing == "A: b");
+            gateway.quiet();
+        }
+    }
+}
+
+#[test]
+fn a_client_that_sends_on_after_a_refusal_is_held_up_until_it_reads_it() {
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let began = Instant::now();
+    client.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    let head = "POST http://192.0.2.1/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x1_0000], b"\r\n"].concat();
+    let error = loop {
+        if let Err(error) = client.write_all(&chunk) {
+            break error;
+        }
+    };
+    // After two seconds the connection ends, which a busy machine may not reach the answer before.
+    assert!(error.kind() == io::ErrorKind::WouldBlock || began.elapsed() >= Duration::from_secs(2), "{error}");
+    if error.kind() == io::ErrorKind::WouldBlock {
+        let refusal = answer(&mut client);
+        assert_eq!((refusal.status, refusal.is_whole), (403, true), "{refusal:?}");
+    }
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
 fn a_client_vanishes_in_the_middle_of_its_answer() {
     let server = Server::start(long);
     let gateway = Setup::default().start();

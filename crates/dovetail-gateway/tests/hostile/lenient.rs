@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    answer::{answer, is_closed},
+    answer::{answer, answer_to, is_closed},
     server::{Server, canned, strict_server},
     strict,
     support::{Setup, get},
@@ -34,6 +34,63 @@ fn characters_that_no_url_has_go_on_percent_encoded_or_as_they_came() {
     assert_eq!(gateway.ask(latin).status, 400);
     assert!(server.rest().is_empty());
     gateway.quiet();
+}
+
+#[test]
+fn names_of_fields_go_on_as_they_were_written() {
+    let server = Server::<String>::start(|mut connection| {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let mut byte = [0];
+            connection.stream.read_exact(&mut byte).unwrap();
+            head.push(char::from(byte[0]));
+        }
+        connection.tell(head);
+        let answer = "HTTP/1.1 200 OK\r\nCONTENT-length: 2\r\nX-oDD: 1\r\nSet-Cookie: a\r\nset-cookie: b\r\n\r\nok";
+        connection.stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let gateway = Setup::default().start();
+    let found =
+        gateway.ask(format!("GET {} HTTP/1.1\r\nHOST: x\r\nuSeR-Agent: y\r\nX-SOAPAction: z\r\n\r\n", server.url("/")));
+    assert_eq!((found.status, found.text().as_str()), (200, "ok"));
+    for name in ["CONTENT-length: ", "X-oDD: ", "Set-Cookie: a", "set-cookie: b"] {
+        assert!(found.head.contains(name), "{name}: {}", found.head);
+    }
+    let told = server.told();
+    for name in ["HOST: ", "uSeR-Agent: ", "X-SOAPAction: "] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
+}
+
+#[test]
+fn a_tunnel_needs_no_host_beside_its_target() {
+    let server = canned("hello", false);
+    let gateway = Setup::access(&format!("connect_ports = [{}]", server.address.port())).start();
+    let mut client = gateway.connect();
+    write!(client, "CONNECT {} HTTP/1.1\r\n\r\n", server.address).unwrap();
+    assert_eq!(answer_to(&mut client, "CONNECT").status, 200);
+    let refused = gateway.ask(format!("GET {} HTTP/1.1\r\n\r\n", server.url("/")));
+    assert_eq!(refused.status, 400, "{refused:?}");
+}
+
+#[test]
+fn credentials_in_a_target_become_a_header() {
+    let server = strict_server();
+    let file = std::env::temp_dir().join(format!("dovetail-credentials-log-{}", std::process::id()));
+    let gateway = Setup::rest(&format!("[log]\naccess = \"{}\"", file.display())).start();
+    let url = server.url("/a").replace("://", "://anna:s3cret@");
+    for (own, sent) in [("", "Basic YW5uYTpzM2NyZXQ="), ("Authorization: Bearer x\r\n", "Bearer x")] {
+        let found = gateway.ask(format!("GET {url} HTTP/1.1\r\nHost: x\r\n{own}Connection: close\r\n\r\n"));
+        assert_eq!((found.status, found.text().as_str()), (200, "/a"));
+        let told = server.told().unwrap();
+        assert_eq!(told.field("authorization"), Some(sent));
+        assert_eq!(told.field("host"), Some(server.address.to_string().as_str()));
+    }
+    gateway.quiet();
+    gateway.drain();
+    let log = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(log.lines().count() == 2 && log.contains(&server.url("/a")) && !log.contains("anna"), "{log}");
 }
 
 #[test]

@@ -127,6 +127,17 @@ fn ask(stream: &mut StreamOwned<ClientConnection, TcpStream>, request: &str) -> 
 }
 
 #[test]
+fn a_client_may_offer_http_1_0_alone() {
+    let (files, server) = (Files::new("old"), strict_server());
+    let gateway = files.setup().start();
+    let client = ClientConnection::new(files.client(&["http/1.0"]), name()).unwrap();
+    let mut stream = StreamOwned::new(client, connect_from([127, 0, 0, 1], by_tls(&gateway)));
+    let text = ask(&mut stream, &format!("GET {} HTTP/1.0\r\n\r\n", server.url("/a")));
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.0"[..]));
+    assert!(text.starts_with("HTTP/1.0 200") && text.ends_with("/a"), "{text}");
+}
+
+#[test]
 fn requests_uploads_pages_and_tunnels_go_through_tls() {
     let files = Files::new("all");
     let server = strict_server();
