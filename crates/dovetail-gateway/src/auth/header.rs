@@ -20,7 +20,11 @@ pub(super) fn basic(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Basic ").then(|| rest.trim_ascii())
 }
 
-/// `name:password`
-pub(super) fn decoded(encoded: &[u8]) -> Option<Vec<u8>> {
-    if encoded.len() > MAX_HEADER_BYTES { None } else { BASE64.decode(encoded).ok() }
+/// `name:password`. The challenge asks for UTF-8; what is not is ISO 8859-1, which clients that ignore that send.
+pub(super) fn decoded(encoded: &[u8]) -> Option<String> {
+    if encoded.len() > MAX_HEADER_BYTES {
+        return None;
+    }
+    let bytes = BASE64.decode(encoded).ok()?;
+    Some(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }

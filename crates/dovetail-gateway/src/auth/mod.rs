@@ -129,10 +129,9 @@ impl Passwords {
     fn check_at(&self, header: Option<&HeaderValue>, now: Instant) -> Check {
         let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Check::Missing };
         let Some(credentials) = decoded(encoded) else { return Check::Unknown };
-        let Some(colon) = credentials.iter().position(|&byte| byte == b':') else { return Check::Unknown };
-        let (name, password) = (&credentials[..colon], &credentials[colon + 1..]);
+        let Some((name, password)) = credentials.split_once(':') else { return Check::Unknown };
 
-        let fingerprint = self.shared.memory.fingerprint(&credentials);
+        let fingerprint = self.shared.memory.fingerprint(credentials.as_bytes());
         // A result is cached before its job leaves `in_flight`, so no job is started twice.
         let mut in_flight = self.shared.in_flight();
         match self.shared.memory.seen(fingerprint, now) {
@@ -141,13 +140,13 @@ impl Passwords {
             None if in_flight.len() == MAX_JOBS || in_flight.contains(&fingerprint) => return Check::Busy,
             None => in_flight.push(fingerprint),
         }
-        let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));
+        let user = self.shared.hashes.get_key_value(name);
         Check::Work(Job {
             shared: self.shared.clone(),
             fingerprint,
             name: user.map(|(name, _)| name.clone()),
             hash: user.map_or_else(|| self.shared.decoy.clone(), |(_, hash)| hash.clone()),
-            password: password.to_vec(),
+            password: password.into(),
         })
     }
 }

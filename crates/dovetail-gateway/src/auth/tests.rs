@@ -16,7 +16,7 @@ fn passwords() -> Passwords {
     Passwords::parse(&format!("# users\n{ALADDIN}\n\n{BERTA}\r\n")).unwrap()
 }
 
-fn basic_of(credentials: &str) -> HeaderValue {
+fn basic_of(credentials: impl AsRef<[u8]>) -> HeaderValue {
     HeaderValue::from_str(&format!("Basic {}", BASE64.encode(credentials))).unwrap()
 }
 
@@ -93,6 +93,8 @@ fn a_password_may_hold_colons_and_any_letters_and_counts_up_to_72_bytes() {
     let (passwords, now) = (Passwords::parse(text).unwrap(), Instant::now());
     let is = |credentials: &str| worked(look(&passwords, credentials, now), now).is_some();
     assert!(is("c:päss:wörd") && !is("c:päss"));
+    let latin = passwords.check_at(Some(&basic_of(b"c:p\xe4ss:w\xf6rd")), now);
+    assert!(matches!(latin, Check::Known(_)), "the same in ISO 8859-1");
     assert!(is("empty:") && !is("empty:x"));
     let long = |length: usize| format!("long:{}", "x".repeat(length));
     assert!(is(&long(100)) && is(&long(72)) && !is(&long(71)));

@@ -44,7 +44,7 @@ impl Refusal {
             headers.insert("proxy-status", value);
         }
         if self.is_challenge() {
-            headers.insert(how.challenge().1, HeaderValue::from_static("Basic realm=\"gateway\""));
+            headers.insert(how.challenge().1, HeaderValue::from_static("Basic realm=\"gateway\", charset=\"UTF-8\""));
         }
         if matches!(self, Self::Full | Self::NoHelper | Self::TooManyRequests(_)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));

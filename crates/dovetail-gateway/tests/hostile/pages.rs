@@ -201,7 +201,8 @@ fn where_users_have_names_a_page_is_for_who_proves_one() {
         for denied in [String::new(), says(field, "<ann>:x"), says(other, "<ann>:a")] {
             let found = ask(&gateway, target, &denied);
             assert_eq!(found.status, status, "{target}: {found:?}");
-            assert!(found.field(question).is_some() && !found.text().contains("staff"), "{found:?}");
+            assert_eq!(found.field(question), Some("Basic realm=\"gateway\", charset=\"UTF-8\""));
+            assert!(!found.text().contains("staff"), "{found:?}");
         }
         let found = ask(&gateway, target, &format!("{}Accept-Language: de\r\n", says(field, "<ann>:x")));
         assert!(found.text().contains("<p>Der Benutzername oder das Passwort ist falsch.</p>"), "{found:?}");

@@ -51,15 +51,14 @@ pub(crate) enum Known {
 /// Credentials to be checked by a helper.
 #[derive(Debug)]
 pub(crate) struct Credentials {
-    whole: Vec<u8>,
+    whole: String,
     name: Arc<str>,
 }
 
 impl Credentials {
     /// The line sent to a process.
     fn line(&self) -> String {
-        let text = str::from_utf8(&self.whole).unwrap_or_default();
-        let (name, password) = text.split_once(':').unwrap_or_default();
+        let (name, password) = self.whole.split_once(':').unwrap_or_default();
         format!("{} {}", escaped(name), escaped(password))
     }
 }
@@ -86,14 +85,12 @@ impl Helper {
     pub(crate) fn known(&self, header: Option<&HeaderValue>) -> Known {
         let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Known::Missing };
         let Some(whole) = decoded(encoded) else { return Known::Wrong };
-        match self.memory.seen(self.memory.fingerprint(&whole), Instant::now()) {
+        match self.memory.seen(self.memory.fingerprint(whole.as_bytes()), Instant::now()) {
             Some(Some(name)) => return Known::User(name),
             Some(None) => return Known::Wrong,
             None => {}
         }
-        let Some((name, _)) = str::from_utf8(&whole).ok().and_then(|text| text.split_once(':')) else {
-            return Known::Wrong;
-        };
+        let Some((name, _)) = whole.split_once(':') else { return Known::Wrong };
         match canonical(name) {
             Some(name) => Known::Nothing(Credentials { name, whole }),
             None => Known::Wrong,
@@ -113,7 +110,7 @@ impl Helper {
             Ok(Ok(Verdict::Wrong)) => None,
             Ok(Ok(Verdict::Failed) | Err(_)) | Err(_) => return Err(()),
         };
-        self.memory.insert(self.memory.fingerprint(&whole), user.clone(), Instant::now());
+        self.memory.insert(self.memory.fingerprint(whole.as_bytes()), user.clone(), Instant::now());
         Ok(user)
     }
 }
