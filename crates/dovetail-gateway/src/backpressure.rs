@@ -60,16 +60,17 @@ impl Flow {
     pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         let is_full = self.is_full();
         self.progress().fills(is_full);
-        if !is_full {
-            return Poll::Ready(());
-        }
-        *self.waker.borrow_mut() = Some(cx.waker().clone());
-        Poll::Pending
+        self.poll_until(!is_full, cx)
     }
 
     /// Waits until nothing is held.
     pub(crate) fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
-        if self.bytes.get() == 0 {
+        self.poll_until(self.bytes.get() == 0, cx)
+    }
+
+    /// Unless it is so, wakes the task when something has been written and more may be held.
+    fn poll_until(&self, is_so: bool, cx: &Context<'_>) -> Poll<()> {
+        if is_so {
             return Poll::Ready(());
         }
         *self.waker.borrow_mut() = Some(cx.waker().clone());

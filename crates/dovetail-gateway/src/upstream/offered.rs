@@ -82,21 +82,21 @@ impl Offered {
         buffer.map_or(u64::MAX, |bytes| bytes as u64 / 2)
     }
 
-    /// What is left of the window, if the kernel tells (Linux 6.2).
-    pub(crate) fn left(stream: &TcpStream) -> Option<u64> {
-        sys::receive_window(stream.as_fd())
-    }
-
     /// Whether so little is left that the sender will wait for more. A sender waits with less than a segment, and the kernel's
     /// figure may be two segments old.
-    pub(crate) fn is_closing(left: Option<u64>) -> bool {
-        left.is_some_and(|left| left < 3 * SEGMENT)
+    pub(crate) fn is_closing(stream: &TcpStream) -> bool {
+        Self::left(stream).is_some_and(|left| left < 3 * SEGMENT)
     }
 
     /// Whether so little is left that the window may explain silence, whatever the sender considers little (RFC 9293, section
     /// 3.8.6.2.1).
-    pub(crate) fn may_be_closed(&self, left: Option<u64>) -> bool {
-        left.is_none_or(|left| left < (self.bytes() / 2).max(6 * SEGMENT))
+    pub(crate) fn may_be_closed(&self, stream: &TcpStream) -> bool {
+        Self::left(stream).is_none_or(|left| left < (self.bytes() / 2).max(6 * SEGMENT))
+    }
+
+    /// What is left of the window, if the kernel tells (Linux 6.2).
+    fn left(stream: &TcpStream) -> Option<u64> {
+        sys::receive_window(stream.as_fd())
     }
 
     /// Whether the kernel resizes the buffer. It would do so at once for a task with a large low-water mark.

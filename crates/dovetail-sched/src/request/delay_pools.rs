@@ -251,7 +251,7 @@ impl DelayPools {
         let request = self.arrived.first()?;
         self.links.remove(&mut self.arrived, request);
         let class = self.accounts.class(request)?;
-        *slot_mut(&mut self.granted, request.0) = Granted { units: self.quantum, paid: Some((class, self.quantum)) };
+        slot_mut(&mut self.granted, request.0).grant(class, self.quantum);
         self.put(class, -(self.quantum as f64));
         Some(Turn { request, releases: true, units: self.quantum, window: u64::MAX })
     }

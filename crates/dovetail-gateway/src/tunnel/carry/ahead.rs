@@ -9,7 +9,6 @@
 //! window. So no byte stays where it keeps others from arriving.
 
 use std::{
-    cell::LazyCell,
     future::poll_fn,
     io::{self, Read},
     os::fd::AsFd,
@@ -35,9 +34,7 @@ impl Tunnel {
         buffer.resize(BUFFER, 0);
         let mut pause = QUIET;
         loop {
-            // Queried at most once per iteration.
-            let left = LazyCell::new(|| Offered::left(server.as_ref()));
-            let wants_turn = self.wants_turn(server.as_ref(), || *left);
+            let wants_turn = self.wants_turn(server.as_ref());
             self.says(wants_turn);
             let turn = select! {
                 came = server.peek(buffer) => {
@@ -62,9 +59,9 @@ impl Tunnel {
                 }
                 turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
                 () = self.replaced.notified() => None,
-                () = sleep(pause), if self.has_unread() && !self.is_quiet.get() => {
+                () = sleep(pause), if self.unread() > 0 && !self.is_quiet.get() => {
                     // The kernel closes a window, however wide, when the memory of its buffer is used up: without an event.
-                    if self.offered.may_be_closed(Offered::left(server.as_ref())) {
+                    if self.offered.may_be_closed(server.as_ref()) {
                         self.is_quiet.set(true);
                     }
                     pause *= 2;
@@ -86,19 +83,18 @@ impl Tunnel {
 
     /// Whether to request a turn to take bytes out: only if some are allowed already, or if the window would soon hold the
     /// server back. Otherwise a response that has ended would get turns for what never arrives.
-    fn wants_turn(&self, server: &TcpStream, left: impl Fn() -> Option<u64>) -> bool {
-        let unread = self.ahead.get() + self.stale.get();
+    fn wants_turn(&self, server: &TcpStream) -> bool {
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
         self.ahead.get() > 0
             && (self.is_quiet.get()
-                || unread >= self.offered.enough(self.came.get(), server)
+                || self.unread() >= self.offered.enough(self.came.get(), server)
                 || is_allowed()
-                || Offered::is_closing(left()))
+                || Offered::is_closing(server))
     }
 
-    /// Whether bytes are unread that may be what the server waits for.
-    fn has_unread(&self) -> bool {
-        self.ahead.get() + self.stale.get() > 0
+    /// Bytes in the kernel's buffer that were passed on, and that may be what the server waits for.
+    fn unread(&self) -> u64 {
+        self.ahead.get() + self.stale.get()
     }
 
     /// Whether this is an interactive tunnel's response that arrived before its turn.

@@ -30,7 +30,7 @@ impl Tunnel {
         let is_first = self.place.borrow().is_none();
         let came = self.came.get();
         // A full window may hold more back.
-        let is_held = || self.is_held.get() || self.ahead.get() > 0 && Offered::is_closing(Offered::left(server));
+        let is_held = || self.is_held.get() || self.ahead.get() > 0 && Offered::is_closing(server);
         if !is_first && (came == 0 || is_held()) {
             return Ok(false);
         }
