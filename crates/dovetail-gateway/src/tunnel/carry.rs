@@ -9,6 +9,7 @@
 
 mod ahead;
 mod bursts;
+mod records;
 mod turns;
 
 use std::{
@@ -31,6 +32,7 @@ use tokio::{
     sync::Notify,
 };
 
+use self::records::Records;
 use crate::{
     place::Place,
     record::Record,
@@ -38,7 +40,7 @@ use crate::{
     state::Link,
     sys,
     uplink::{Lane, Metering},
-    upstream::Offered,
+    upstream::{LowWater, Offered},
     watch::{Phase, Watch, Watched},
 };
 
@@ -79,6 +81,9 @@ pub(super) struct Tunnel {
     stale: Cell<u64>,
     // Whether nothing has arrived for a while, possibly because of the window.
     is_quiet: Cell<bool>,
+    // The last TLS record of which bytes were passed on.
+    records: Cell<Records>,
+    low_water: LowWater,
     sampled: Option<Sampled>,
     // Smaller bursts are not requests.
     least_request: usize,
@@ -110,6 +115,9 @@ impl Tunnel {
             ahead: Cell::new(0),
             stale: Cell::new(0),
             is_quiet: Cell::new(false),
+            // TLS that ends here may have read part of a record.
+            records: Cell::new(if is_sealed { Records::None } else { Records::START }),
+            low_water: LowWater::new(),
             sampled,
             least_request: MIN_REQUEST_BYTES + if is_sealed { RECORD } else { 0 },
         }
@@ -225,6 +233,7 @@ impl Tunnel {
     }
 
     async fn pass_on(&self, bytes: &[u8], client: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        self.records.set(self.records.get().read(bytes));
         client.write_all(bytes).await?;
         client.flush().await?;
         self.record.sent.set(self.record.sent.get() + bytes.len() as u64);

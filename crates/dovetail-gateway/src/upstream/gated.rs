@@ -17,12 +17,11 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{connect::Upstream, ending::Ending, offered::Offered};
+use super::{connect::Upstream, ending::Ending, low_water::LowWater, offered::Offered};
 use crate::{
     place::Place,
     quota::Account,
     round_trips::Sampled,
-    sys,
     uplink::{Learning, Metering},
     watch::{Phase, Progress},
 };
@@ -63,8 +62,7 @@ pub(crate) struct Gate {
     ending: Ending,
     // Whether the connection is in TLS, which adds bytes of its own.
     is_sealed: bool,
-    // The low-water mark: the task is woken when this many bytes are readable.
-    low_water: Cell<u64>,
+    low_water: LowWater,
     // Bytes of the last read.
     lately: Cell<u64>,
     // Measures the request's body, if it has one.
@@ -101,7 +99,7 @@ impl Gated {
             has_length: Cell::default(),
             ending: Ending::default(),
             is_sealed,
-            low_water: Cell::new(1),
+            low_water: LowWater::new(),
             lately: Cell::new(0),
             upload: RefCell::default(),
         });
@@ -120,7 +118,7 @@ impl Gated {
 
     /// The bare connection without its gate, and the window that it offers.
     pub(crate) fn ungated(self) -> (TcpStream, Offered) {
-        self.gate.wake_at(&self.stream, 1);
+        self.gate.wake_at(&self.stream, LowWater::LEAST);
         (self.stream, self.gate.offered.clone())
     }
 }
@@ -221,15 +219,14 @@ impl Gate {
     /// that order, and as far as it may be taken in. Waking up costs more than reading.
     fn batch(&self, stream: &TcpStream, allowed: u64) {
         let rest = self.total.get().map_or(0, |total| total.saturating_sub(self.received.get()));
-        self.wake_at(stream, rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(1));
+        self.wake_at(
+            stream,
+            rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(LowWater::LEAST),
+        );
     }
 
     fn wake_at(&self, stream: &TcpStream, bytes: u64) {
-        let bytes = if self.offered.is_free() { 1 } else { bytes };
-        // If it cannot be set, the task wakes earlier, which is harmless.
-        if bytes != self.low_water.get() && sys::set_low_water(stream.as_fd(), bytes as u32).is_ok() {
-            self.low_water.set(bytes);
-        }
+        self.low_water.set(stream, if self.offered.is_free() { LowWater::LEAST } else { bytes });
     }
 }
 
@@ -267,7 +264,7 @@ impl AsyncRead for Gated {
         let this = self.get_mut();
         let response = this.gate.response.borrow();
         let Some(response) = &*response else {
-            this.gate.wake_at(&this.stream, 1);
+            this.gate.wake_at(&this.stream, LowWater::LEAST);
             return Pin::new(&mut this.stream).poll_read(cx, buffer);
         };
         if response.account.is_refused() {
@@ -281,7 +278,7 @@ impl AsyncRead for Gated {
             let mut first = [0];
             match this.stream.poll_peek(cx, &mut ReadBuf::new(&mut first)) {
                 Poll::Pending => {
-                    this.gate.wake_at(&this.stream, 1);
+                    this.gate.wake_at(&this.stream, LowWater::LEAST);
                     return Poll::Pending;
                 }
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),

@@ -8,6 +8,7 @@ mod connect;
 mod ending;
 mod gated;
 mod line;
+mod low_water;
 mod offered;
 mod pool;
 mod switched;
@@ -18,6 +19,7 @@ pub(crate) use self::{
     connect::{Failure, Upstream, alternating},
     gated::Gated,
     line::{Line, Reached, Ungated},
+    low_water::LowWater,
     offered::{FAR, Offered},
     pool::{Idle, Pool, Server},
     switched::Switched,

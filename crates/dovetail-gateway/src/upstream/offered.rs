@@ -100,13 +100,13 @@ impl Offered {
     }
 
     /// Whether the kernel resizes the buffer. It would do so at once for a task with a large low-water mark.
-    pub(super) const fn is_free(&self) -> bool {
+    pub(crate) const fn is_free(&self) -> bool {
         self.is_free.get()
     }
 
     /// How many bytes to wait for at once: a quarter of the window, at least four segments. More than half would stop the
     /// sender, also where the kernel manages the window, which then begins with 64 KiB and would never be enlarged.
-    pub(super) fn batch(&self) -> u64 {
+    pub(crate) fn batch(&self) -> u64 {
         let window = self.bytes().min(MAX_BATCH_BYTES);
         (window / 4).clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES).min(window / 2)
     }

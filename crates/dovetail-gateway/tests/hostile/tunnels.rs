@@ -111,3 +111,65 @@ fn a_window_that_closes_for_want_of_memory_is_noticed() {
     drop(client);
     gateway.quiet();
 }
+
+/// The beginning of a TLS record, and its whole length.
+const RECORD: ([u8; 5], usize) = ([23, 3, 3, 0x40, 0], 5 + 0x4000);
+
+#[test]
+fn what_there_is_of_a_tls_record_arrives_though_its_server_stops() {
+    let (go_on, may_go_on) = channel();
+    let may_go_on = Mutex::new(may_go_on);
+    let server = Server::<()>::start(move |mut connection| {
+        let mut asked = [0; QUESTION];
+        connection.stream.read_exact(&mut asked).unwrap();
+        connection.stream.write_all(&RECORD.0).unwrap();
+        for _ in 0..3 {
+            may_go_on.lock().unwrap().recv().unwrap();
+            connection.stream.write_all(&[b'a'; ANSWER]).unwrap();
+        }
+    });
+    let (gateway, mut client) = tunnel(&server, "20Mbps");
+    client.write_all(&[b'q'; QUESTION]).unwrap();
+    client.read_exact(&mut [0; RECORD.0.len()]).unwrap();
+    // The next part comes after a while, and the last at the end of the connection.
+    go_on.send(()).unwrap();
+    client.read_exact(&mut [0; ANSWER]).unwrap();
+    go_on.send(()).unwrap();
+    go_on.send(()).unwrap();
+    client.read_exact(&mut [0; 2 * ANSWER]).unwrap();
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn tls_records_arrive_however_they_are_cut_and_whatever_the_client_says_meanwhile() {
+    const RECORDS: usize = 60;
+    let record: Vec<_> = RECORD.0.into_iter().chain((0..RECORD.1 - RECORD.0.len()).map(|at| at as u8)).collect();
+    let sent = record.repeat(RECORDS);
+    let answer = sent.clone();
+    let server = Server::<()>::start(move |mut connection| {
+        let mut asked = [0; QUESTION];
+        connection.stream.read_exact(&mut asked).unwrap();
+        let mut rest = &answer[..];
+        for piece in [1, 4_000, 9, 30_000, 700, 16_389, 2_000].into_iter().cycle() {
+            let (now, later) = rest.split_at(piece.min(rest.len()));
+            connection.stream.write_all(now).unwrap();
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        drop(connection.stream.read_to_end(&mut Vec::new()));
+    });
+    // Its windows are shorter than a record.
+    let (gateway, mut client) = tunnel(&server, "3Mbps");
+    let mut came = vec![0; sent.len()];
+    for part in came.chunks_mut(3 * RECORD.1 / 2) {
+        client.write_all(&[b'q'; QUESTION]).unwrap();
+        client.read_exact(part).unwrap();
+    }
+    assert!(came == sent);
+    drop(client);
+    gateway.quiet();
+}
