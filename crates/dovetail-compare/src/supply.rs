@@ -1,8 +1,9 @@
 //! Input bytes that several runs read, each from the start.
 //!
-//! A file is opened anew for each run. A pipe can be read only once, so its bytes are kept in a nameless temporary file, up
-//! to a limit; readers use the bytes that are there and then continue from the pipe. Devices and folders are rejected:
-//! `/dev/zero` never ends, and a terminal does not tell its user that input is expected.
+//! A file is opened anew for each run, and read as far as it went at first: a capture may still be growing. A pipe can be read
+//! only once, so its bytes are kept in a nameless temporary file, up to a limit; readers use the bytes that are there and then
+//! continue from the pipe. Devices and folders are rejected: `/dev/zero` never ends, and a terminal does not tell its user that
+//! input is expected.
 
 use std::{
     fs::{File, Metadata},
@@ -23,7 +24,14 @@ const MAX_TEXT_BYTES: u64 = 24 << 20;
 #[derive(Debug, Clone)]
 pub struct Supply {
     path: PathBuf,
-    pipe: Option<Arc<Pipe>>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    /// A file of this many bytes when it was opened.
+    File(u64),
+    Pipe(Arc<Pipe>),
 }
 
 impl Supply {
@@ -34,19 +42,26 @@ impl Supply {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |error| Error::file("read", path, error);
         let file = open(path).map_err(failed)?;
-        let is_file = file.metadata().map_err(failed)?.is_file();
-        let pipe = if is_file { None } else { Some(Arc::new(Pipe::keep(file).map_err(failed)?)) };
-        Ok(Self { path: path.to_owned(), pipe })
+        let metadata = file.metadata().map_err(failed)?;
+        let kind = if metadata.is_file() {
+            Kind::File(metadata.len())
+        } else {
+            Kind::Pipe(Arc::new(Pipe::keep(file).map_err(failed)?))
+        };
+        Ok(Self { path: path.to_owned(), kind })
     }
 
-    /// Reads everything from the start.
+    /// Reads everything from the start; of a file, what it contained when the supply was opened.
     ///
     /// # Errors
-    /// [`Error::File`] if a file can no longer be opened.
+    /// [`Error::File`] if a file can no longer be opened, or has become shorter.
     pub fn read(&self) -> Result<Box<dyn Read + Send>, Error> {
-        match &self.pipe {
-            None => Ok(Box::new(open(&self.path).map_err(|error| Error::file("read", &self.path, error))?)),
-            Some(pipe) => Ok(Box::new(Kept { pipe: pipe.clone(), at: 0 })),
+        match &self.kind {
+            Kind::File(bytes) => match reopen(&self.path, *bytes) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(Error::file("read", &self.path, error)),
+            },
+            Kind::Pipe(pipe) => Ok(Box::new(Kept { pipe: pipe.clone(), at: 0 })),
         }
     }
 
@@ -55,7 +70,9 @@ impl Supply {
     /// # Errors
     /// [`Error::File`] if the rest of a file cannot be read.
     pub(crate) fn digested<R: Read>(&self, kind: &'static str, digest: Digest<R>) -> Result<InputFile, Error> {
-        let sha256 = digest.finish(self.pipe.is_some()).map_err(|error| Error::file("read", &self.path, error))?;
+        let sha256 = digest
+            .finish(matches!(self.kind, Kind::Pipe(_)))
+            .map_err(|error| Error::file("read", &self.path, error))?;
         Ok(InputFile { kind, name: self.name(), sha256 })
     }
 
@@ -108,6 +125,15 @@ fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::other("it is a device or a terminal: a file or a pipe is needed"));
     }
     Ok(file)
+}
+
+/// The first `bytes` of a file, which may have grown since.
+fn reopen(path: &Path, bytes: u64) -> io::Result<io::Take<File>> {
+    let file = open(path)?;
+    if file.metadata()?.len() < bytes {
+        return Err(io::Error::other("it has become shorter during the run: copy it first"));
+    }
+    Ok(file.take(bytes))
 }
 
 #[cfg(unix)]
@@ -194,7 +220,7 @@ mod tests {
         thread::spawn(move || writer.write_all(&bytes));
         let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader))).expect("a temporary file");
         pipe.most = most;
-        Supply { path: PathBuf::from("-"), pipe: Some(Arc::new(pipe)) }
+        Supply { path: PathBuf::from("-"), kind: Kind::Pipe(Arc::new(pipe)) }
     }
 
     #[test]
@@ -219,6 +245,20 @@ mod tests {
     fn a_pipe_that_brings_too_much_is_an_error() {
         let error = io::copy(&mut piped(1 << 10, vec![0; 5000]).read().unwrap(), &mut io::sink()).unwrap_err();
         assert!(error.to_string().contains("write it to a file first"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_still_written_is_the_same_for_all() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"first").unwrap();
+        let supply = Supply::open(file.path()).unwrap();
+        let read = || supply.read().map(|bytes| io::read_to_string(bytes).unwrap());
+        assert_eq!(read().unwrap(), "first");
+        file.write_all(b"second").unwrap();
+        assert_eq!(read().unwrap(), "first");
+        file.as_file().set_len(3).unwrap();
+        let error = read().unwrap_err();
+        assert!(error.to_string().contains("shorter"), "{error}");
     }
 
     #[test]
