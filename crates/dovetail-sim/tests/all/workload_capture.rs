@@ -292,9 +292,11 @@ fn vlan_tags_and_pppoe_are_stepped_over() {
     let length = (plain.len() - 14 + 2) as u16;
     let session =
         [&plain[..12], &[0x88, 0x64, 0x11, 0, 0, 1], &length.to_be_bytes(), &[0, 0x21], &plain[14..]].concat();
-    let frames = [tagged(&[vlan]), tagged(&[provider, vlan]), session];
+    // RFC 1661, section 6.5: the protocol in one byte.
+    let compressed = [&session[..20], &session[21..]].concat();
+    let frames = [tagged(&[vlan]), tagged(&[provider, vlan]), session, compressed];
     let packets: Vec<(u64, u32, &[u8])> = frames.iter().map(|frame| (0, 100, &frame[..])).collect();
-    assert_eq!(labels(pcap(1, &packets)), ["10.0.0.1:7>10.0.0.2:80/tcp"; 3]);
+    assert_eq!(labels(pcap(1, &packets)), ["10.0.0.1:7>10.0.0.2:80/tcp"; 4]);
 }
 
 #[test]

@@ -128,12 +128,15 @@ fn innermost(sliced: &LaxSlicedPacket<'_>) -> u16 {
     sliced.ether_payload().map_or(LENGTH_FIELD, |payload| payload.ether_type.0)
 }
 
-/// The IP packet in a PPPoE session's frame (RFC 2516, section 4): six bytes of header, then the PPP protocol.
+/// The IP packet in a PPPoE session's frame (RFC 2516, section 4): six bytes of header, then the PPP protocol in two bytes, or
+/// in one if its first is 0 (RFC 1661, section 6.5).
 fn in_session<'a>(sliced: &LaxSlicedPacket<'a>) -> Option<LaxSlicedPacket<'a>> {
     let payload = sliced.ether_payload().filter(|payload| payload.ether_type.0 == PPPOE_SESSION)?;
     match payload.payload {
         // 0x21 is IPv4, 0x57 is IPv6.
-        &[_, _, _, _, _, _, 0x00, 0x21 | 0x57, ref packet @ ..] => LaxSlicedPacket::from_ip(packet).ok(),
+        &[_, _, _, _, _, _, 0x00, 0x21 | 0x57, ref packet @ ..] | &[_, _, _, _, _, _, 0x21 | 0x57, ref packet @ ..] => {
+            LaxSlicedPacket::from_ip(packet).ok()
+        }
         _ => None,
     }
 }
