@@ -6,6 +6,7 @@
 //! input is expected.
 
 use std::{
+    env,
     fs::{File, Metadata},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -46,7 +47,7 @@ impl Supply {
         let kind = if metadata.is_file() {
             Kind::File(metadata.len())
         } else {
-            Kind::Pipe(Arc::new(Pipe::keep(file).map_err(failed)?))
+            Kind::Pipe(Arc::new(Pipe::keep(file, &env::temp_dir()).map_err(failed)?))
         };
         Ok(Self { path: path.to_owned(), kind })
     }
@@ -163,8 +164,9 @@ struct State {
 }
 
 impl Pipe {
-    fn keep(source: File) -> io::Result<Self> {
-        let state = State { source: Some(source), kept: tempfile::tempfile()?, length: 0 };
+    fn keep(source: File, folder: &Path) -> io::Result<Self> {
+        let kept = tempfile::tempfile_in(folder).map_err(|error| unkept(folder, &error))?;
+        let state = State { source: Some(source), kept, length: 0 };
         Ok(Self { state: Mutex::new(state), most: MAX_PIPE_BYTES })
     }
 
@@ -189,10 +191,18 @@ impl Pipe {
         }
         let length = state.length;
         state.kept.seek(SeekFrom::Start(length))?;
-        state.kept.write_all(&buffer[..got])?;
+        state.kept.write_all(&buffer[..got]).map_err(|error| unkept(&env::temp_dir(), &error))?;
         state.length += got as u64;
         Ok(got)
     }
+}
+
+/// An error of the file that a pipe is kept in: without this, it would look like the pipe's.
+fn unkept(folder: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!(
+        "a pipe is kept in a temporary file in {}, which failed: {error}; set TMPDIR to another folder",
+        folder.display()
+    ))
 }
 
 /// Reads a pipe from its start.
@@ -218,7 +228,7 @@ mod tests {
     fn piped(most: u64, bytes: Vec<u8>) -> Supply {
         let (reader, mut writer) = io::pipe().expect("a pipe");
         thread::spawn(move || writer.write_all(&bytes));
-        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader))).expect("a temporary file");
+        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader)), &env::temp_dir()).expect("a temporary file");
         pipe.most = most;
         Supply { path: PathBuf::from("-"), kind: Kind::Pipe(Arc::new(pipe)) }
     }
@@ -245,6 +255,13 @@ mod tests {
     fn a_pipe_that_brings_too_much_is_an_error() {
         let error = io::copy(&mut piped(1 << 10, vec![0; 5000]).read().unwrap(), &mut io::sink()).unwrap_err();
         assert!(error.to_string().contains("write it to a file first"), "{error}");
+    }
+
+    #[test]
+    fn a_pipe_that_cannot_be_kept_says_where() {
+        let (reader, _writer) = io::pipe().unwrap();
+        let error = Pipe::keep(File::from(OwnedFd::from(reader)), Path::new("/nowhere")).unwrap_err();
+        assert!(error.to_string().starts_with("a pipe is kept in a temporary file in /nowhere"), "{error}");
     }
 
     #[test]
