@@ -506,6 +506,8 @@ fn what_is_no_capture() {
     assert_eq!(error(vec![]), "test.pcap: is empty: a capture in pcap or pcapng format is needed");
     let png = error([&b"\x89PNG\r\n\x1a\n"[..], &[0; 100]].concat());
     assert!(png.contains("[89, 50, 4e, 47]") && png.contains("a PNG image"), "{png}");
+    let lz4 = error([&[4, 0x22, 0x4d, 0x18][..], &[0; 100]].concat());
+    assert!(lz4.contains("lz4: unpack it first"), "{lz4}");
     assert!(error(b"hello, world".to_vec()).contains("is not a capture: it starts with"));
     assert!(error(b"arrival_ns,flow,bytes,cpu_ns".to_vec()).contains("CSV"));
     assert!(error(vec![0xd4, 0xc3]).contains("header is cut off"));

@@ -322,6 +322,7 @@ fn known_format(magic: [u8; 4]) -> &'static str {
         [b'P', b'K', 3, 4] => " (a zip archive: unpack it first)",
         [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first, or use gzip)",
         [0xfd, b'7', b'z', b'X'] => " (xz: unpack it first, or use gzip)",
+        [0x04, 0x22, 0x4d, 0x18] => " (lz4: unpack it first, or use gzip)",
         [b'B', b'Z', b'h', _] => " (bzip2: unpack it first, or use gzip)",
         [0xa1, 0xb2, 0xcd, 0x34] => " (modified pcap of a big-endian machine: editcap converts it)",
         [b'a', b'r', b'r', b'i'] => " (a CSV table: it is read as a workload, not as a capture)",
