@@ -164,8 +164,10 @@ pub(super) fn whole(received: Received<'_>, into: &mut Vec<u8>) -> Result<Offloa
         }
         bytes => tag::put_back(&bytes, received.tag, into)?,
     }
-    match received.tag {
-        Some(_) => offload.behind(tag::TAG as u16),
-        None => Ok(offload),
-    }
+    let offload = match received.tag {
+        Some(_) => offload.behind(tag::TAG as u16)?,
+        None => offload,
+    };
+    wire::segments::sum_as_one(into, &offload);
+    Ok(offload)
 }

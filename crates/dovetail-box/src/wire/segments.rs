@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use super::{
     Refused,
-    offload::{Cwr, Kind, Partial, Segmented},
+    offload::{Cwr, Kind, Offload, Partial, Segmented},
     tag::{self, Tag},
     tunnel::Outer,
 };
@@ -96,7 +96,10 @@ impl<'a> Segments<'a> {
             // The field holds the sum already, and for the final destination if a routing header names another.
             Some(partial) if (usize::from(partial.start), usize::from(partial.offset)) == (transport, checksum) => {
                 let field = read_u16(frame, transport + checksum).unwrap_or(0);
-                u64::from(field) + u64::from(!(bytes as u16))
+                // Of segments joined as a list (`rx-gro-list`), the field is that of the first, with its length.
+                let first = header + usize::from(segmented.payload_bytes);
+                let is_of_first = field == !finish(pseudo_header(frame, &ip, protocol, first));
+                u64::from(field) + u64::from(!(if is_of_first { first } else { bytes } as u16))
             }
             Some(_) => return Err(Refused::Headers),
             None => pseudo_header(frame, &ip, protocol, 0),
@@ -168,6 +171,17 @@ impl<'a> Segments<'a> {
         let checksum = finish(sum(packet, self.pseudo + packet.len() as u64));
         write(segment, transport + 16, &checksum.to_be_bytes());
     }
+}
+
+/// Has the checksum's field of a long frame that stays whole hold the sum for all of it, as interfaces that split it expect.
+/// Any other frame stays unchanged. Constant time.
+pub fn sum_as_one(frame: &mut [u8], offload: &Offload) {
+    let (Some(partial), Some(segmented)) = (offload.partial, offload.segmented) else { return };
+    let Ok(Segments { ip, transport, pseudo, .. }) = Segments::new(frame, Some(partial), segmented, None) else {
+        return;
+    };
+    let sum = !finish(pseudo + (ip.end - transport) as u64);
+    write(frame, partial.at(), &sum.to_be_bytes());
 }
 
 /// Whether the metadata of a long frame is about a packet in a tunnel. The kernel, which cannot be told of the tunnel, does

@@ -228,6 +228,27 @@ fn the_sum_that_the_sender_left_is_the_one_that_counts() {
     }
 }
 
+/// The kernel joins segments as a list where it is told to (`ethtool -K eth0 rx-gro-list on`): the field keeps the sum of the
+/// first, with that one's length.
+#[test]
+fn segments_joined_as_a_list_have_their_own_sums() {
+    for (v6, udp) in [(false, false), (true, false), (false, true), (true, true)] {
+        let long = Long { v6, udp, ..example() };
+        let first = Long { payload: long.payload[..1448].to_vec(), ..long.clone() };
+        let mut frame = long.frame();
+        let at = long.partial().unwrap().at();
+        frame[at..at + 2].copy_from_slice(&first.frame()[at..at + 2]);
+        let segments = Segments::new(&frame, long.partial(), long.segmented(), None).unwrap();
+        let mut into = Vec::new();
+        for index in 0..segments.count() {
+            assert!(segments.write(index, &mut into));
+            assert_checksums(&into);
+        }
+        sum_as_one(&mut frame, &long.offload());
+        assert_eq!(frame, long.frame(), "as a whole");
+    }
+}
+
 /// However small their payload, segments cannot turn one frame into a hundred megabytes.
 #[test]
 fn headers_of_all_segments_are_bounded() {
