@@ -156,6 +156,15 @@ impl Ip {
         (read(at), read(at + width))
     }
 
+    /// Offset of the destination that transport checksums cover: the last of several if a routing header is not used up yet
+    /// (RFC 8200, 8.1; RFC 8754, 2).
+    pub(crate) fn last_destination_at(&self, frame: &[u8]) -> usize {
+        match self.version {
+            Version::V4 => self.at + 16,
+            Version::V6 => self.behind_extensions(frame).last_destination.unwrap_or(self.at + 24),
+        }
+    }
+
     /// Whether the packet is a fragment.
     #[must_use]
     pub fn is_fragment(&self, frame: &[u8]) -> bool {
@@ -204,6 +213,7 @@ impl Ip {
         let mut protocol = self.protocol(frame);
         let mut at = self.body;
         let mut is_fragment = false;
+        let mut last_destination = None;
         for _ in 0..MAX_EXTENSIONS {
             let Some(header) = frame.get(at..self.end).filter(|header| header.len() >= 8) else {
                 break;
@@ -213,17 +223,20 @@ impl Ip {
                 HOP_BY_HOP | ROUTING | DESTINATION => 8 + usize::from(header[1]) * 8,
                 AUTHENTICATION => 8 + usize::from(header[1]) * 4,
                 FRAGMENT if u16::from_be_bytes([header[2], header[3]]) & 0xfff8 != 0 => {
-                    return Behind { protocol: header[0], at: None, is_fragment };
+                    return Behind { protocol: header[0], at: None, is_fragment, last_destination };
                 }
                 FRAGMENT => 8,
                 _ => break,
             };
+            if protocol == ROUTING {
+                last_destination = last_of_route(header, length).map(|offset| at + offset);
+            }
             protocol = header[0];
             at += length;
         }
         // For a header that is too short to parse, its number alone says whether it is a fragment header.
         is_fragment |= protocol == FRAGMENT;
-        Behind { protocol, at: Some(at), is_fragment }
+        Behind { protocol, at: Some(at), is_fragment, last_destination }
     }
 }
 
@@ -233,6 +246,22 @@ struct Behind {
     /// Offset of its header, if this packet includes it.
     at: Option<usize>,
     is_fragment: bool,
+    /// Offset of the last address of a routing header that is not used up.
+    last_destination: Option<usize>,
+}
+
+/// Offset of the last address to visit in an IPv6 routing header of this length, if it has one of which the kind is known.
+fn last_of_route(header: &[u8], length: usize) -> Option<usize> {
+    const ADDRESS: usize = 16;
+    let at = match (header[2], header[3]) {
+        (_, 0) => return None,
+        // RFC 2460, 4.4; RFC 6275, 6.4.
+        (0 | 2, _) => length.checked_sub(ADDRESS)?,
+        // RFC 8754, 2: in reverse.
+        (4, _) => 8,
+        _ => return None,
+    };
+    (at >= 8 && at + ADDRESS <= length.min(header.len())).then_some(at)
 }
 
 /// Writes a packet's length and, for IPv4, its checksum, both from scratch. The caller must reject lengths that do not fit.

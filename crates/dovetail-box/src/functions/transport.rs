@@ -5,10 +5,12 @@ use super::{
     frame::{Ip, Version, write},
 };
 
-/// Sum of a transport checksum's pseudo-header: both addresses, the protocol, and the transport's length in bytes.
+/// Sum of a transport checksum's pseudo-header: source and last destination, the protocol, and the transport's length in bytes.
 pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -> u64 {
-    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
-    sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
+    let (source, width) = if ip.version == Version::V4 { (ip.at + 12, 4) } else { (ip.at + 8, 16) };
+    let address = |at: usize| frame.get(at..at + width).unwrap_or_default();
+    let others = u64::from(protocol) + bytes as u64;
+    sum(address(source), sum(address(ip.last_destination_at(frame)), others))
 }
 
 /// Writes length and checksum of a UDP datagram that begins at `at` and ends with `packet`. `pseudo` is the sum of its

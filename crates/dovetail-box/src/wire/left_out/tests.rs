@@ -59,3 +59,28 @@ fn a_padded_packet_and_a_fragment_have_their_checksums() {
     first[20] = 0x20;
     assert_eq!(left_out(&first), None);
 }
+
+/// The pseudo-header contains the last address of a routing header that is not used up (RFC 8200, 8.1; RFC 8754, 2).
+#[test]
+fn a_sum_for_the_last_of_several_addresses_is_found() {
+    const LAST: [u8; 16] = [0x20, 1, 0xd, 0xb8, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 9];
+    let plain = Long { udp: false, ..long_datagram(true) };
+    for (kind, left, addresses) in [(0, 2, [[1; 16], LAST]), (2, 1, [[1; 16], LAST]), (4, 1, [LAST, [1; 16]])] {
+        let mut to_last = plain.frame();
+        to_last[38..54].copy_from_slice(&LAST);
+        let sum = naive_sum(&[&to_last[22..54], &[0, 6], &((to_last.len() - 54) as u16).to_be_bytes()].concat());
+        let mut frame = plain.frame();
+        frame[70..72].copy_from_slice(&sum.to_be_bytes());
+        let bytes = u16::from_be_bytes([frame[18], frame[19]]) + 40;
+        frame[18..20].copy_from_slice(&bytes.to_be_bytes());
+        frame[20] = 43;
+        frame.splice(54..54, [&[6, 4, kind, left, 0, 0, 0, 0][..], &addresses.concat()].concat());
+        let partial = Partial { start: 94, offset: 16 };
+        assert_eq!(left_out(&frame), Some(partial), "type {kind}");
+        // At its last destination, or of a type whose addresses are not known, the header has none to say.
+        frame[57] = 0;
+        assert_eq!(left_out(&frame), None, "type {kind}");
+        (frame[56], frame[57]) = (3, left);
+        assert_eq!(left_out(&frame), None);
+    }
+}
