@@ -76,6 +76,8 @@ impl Exchange<'_> {
     ) -> Result<ControlFlow<Fetched, Attempt>, Refusal> {
         let Self { exchanges, wanted, record, progress, .. } = *self;
         let Attempt { ticket, mut head, upload, kept } = attempt;
+        let is_repeatable = upload.is_none() && head.method.is_idempotent();
+        let kept = kept.filter(|kept| is_repeatable || kept.connection.is_recent());
         let is_reused = kept.is_some();
         let mut connected = match kept {
             Some(kept) => kept,
@@ -88,7 +90,7 @@ impl Exchange<'_> {
         let connection = &mut connected.connection;
         record.server.set(connection.server);
         // hyper keeps the message only if it has not begun to write it.
-        let copy = (is_reused && upload.is_none() && head.method.is_idempotent()).then(|| clone(&head));
+        let copy = (is_reused && is_repeatable).then(|| clone(&head));
         connection.gate.begin(ticket, Rc::clone(progress), Rc::clone(&record.account));
         if upload.is_some()
             && let Some(learning) = exchanges.link.uplink().learning()

@@ -16,6 +16,10 @@ use hyper::client::conn::http1::SendRequest;
 use super::gated::Gate;
 use crate::{client::Activity, config::Parent, upload::Upload};
 
+/// How long a connection may have been idle for a request that must not be sent twice. Servers close idle connections after two
+/// seconds (gunicorn's `keepalive`) or longer, and a request that crosses such a close is lost.
+const RECENT: Duration = Duration::from_secs(1);
+
 /// An HTTP connection to a server.
 #[derive(Debug)]
 pub(crate) struct Idle {
@@ -28,6 +32,11 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
+    /// Whether its server has hardly begun to think of closing it. One that credentials apply to has no substitute.
+    pub(crate) fn is_recent(&self) -> bool {
+        self.pinned.is_some() || self.since.elapsed() < RECENT
+    }
+
     fn is_pinned_to(&self, client: &Arc<Activity>) -> bool {
         self.pinned.as_ref().is_some_and(|of| of.as_ptr() == Arc::as_ptr(client))
     }

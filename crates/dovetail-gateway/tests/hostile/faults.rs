@@ -46,6 +46,37 @@ fn a_server_dies_in_the_middle() {
     }
 }
 
+/// Answers the first request of each connection, and closes it at the second, as if its time had run out just before. Reports
+/// on which connection each arrived.
+fn tires_of_connections() -> Server<usize> {
+    Server::start(|mut connection| {
+        for answer in [OK, ""] {
+            let Ok(Some(_)) = strict::request(&mut connection.stream) else { return };
+            connection.tell(connection.number);
+            connection.stream.write_all(answer.as_bytes()).unwrap();
+        }
+    })
+}
+
+#[test]
+fn what_may_be_sent_only_once_goes_on_a_connection_that_was_not_idle_for_long() {
+    for (method, body, connections) in
+        [("POST", "a=1", [0, 1].as_slice()), ("POST", "", &[0, 1]), ("PUT", "a=1", &[0, 1]), ("GET", "", &[0, 0, 1])]
+    {
+        let server = tires_of_connections();
+        let gateway = Setup::default().start();
+        let url = server.url("/");
+        assert_eq!(gateway.get(&url).text(), "ok");
+        gateway.until("the connection is kept", |counts| counts.pooled == 1);
+        thread::sleep(Duration::from_millis(1100));
+        let length = body.len();
+        let fields = format!("Host: x\r\nConnection: close\r\nContent-Length: {length}");
+        let found = gateway.ask(format!("{method} {url} HTTP/1.1\r\n{fields}\r\n\r\n{body}"));
+        assert_eq!((found.status, found.text().as_str()), (200, "ok"), "{method}: {found:?}");
+        assert_eq!(server.rest(), connections, "{method}");
+    }
+}
+
 #[test]
 fn what_arrived_before_a_server_died_reaches_the_client() {
     let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
