@@ -8,7 +8,7 @@
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 
 use bytes::{Buf, Bytes};
@@ -38,12 +38,15 @@ pub(crate) struct Flow {
     waker: RefCell<Option<Waker>>,
     watched: Watched,
     // Marks the client's connection as busy for as long as this exists.
-    _busy: Busy,
+    busy: Busy,
+    // See `poll_written`.
+    flushed: Cell<Option<u64>>,
 }
 
 impl Flow {
     pub(crate) fn new(connection: Rc<Share>, user: Option<Rc<Of<Share>>>, watched: Watched, busy: Busy) -> Rc<Self> {
-        Rc::new(Self { bytes: Cell::default(), connection, user, waker: RefCell::default(), watched, _busy: busy })
+        let (bytes, waker, flushed) = (Cell::default(), RefCell::default(), Cell::default());
+        Rc::new(Self { bytes, connection, user, waker, watched, busy, flushed })
     }
 
     pub(crate) const fn progress(&self) -> &Rc<Progress> {
@@ -63,9 +66,10 @@ impl Flow {
         self.poll_until(!is_full, cx)
     }
 
-    /// Waits until nothing is held.
+    /// Waits until nothing is held, and the header is written too.
     pub(crate) fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
-        self.poll_until(self.bytes.get() == 0, cx)
+        ready!(self.poll_until(self.bytes.get() == 0, cx));
+        self.busy.activity().poll_flushed(&self.flushed, cx)
     }
 
     /// Unless it is so, wakes the task when something has been written and more may be held.

@@ -212,7 +212,7 @@ impl Sending {
         }
     }
 
-    /// Waits until the client has all that arrived, unless it takes nothing: an error makes hyper discard the rest.
+    /// Waits until the client has all that arrived, header included, unless it takes nothing: an error makes hyper discard the rest.
     fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
         if self.flow.progress().poll_stopped(cx.waker()) { Poll::Ready(()) } else { self.flow.poll_written(cx) }
     }

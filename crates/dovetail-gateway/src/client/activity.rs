@@ -1,12 +1,13 @@
 //! Tracks what is in flight on a client's connection, and controls its stream.
 
 use std::{
+    cell::Cell,
     io, mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use crate::bad_request::Unreadable;
@@ -25,6 +26,14 @@ pub(crate) struct Activity {
     unreadable: Mutex<Option<(Unreadable, usize)>>,
     // Interim responses to be written before the next response.
     interim: Mutex<Interim>,
+    flushes: Mutex<Flushes>,
+}
+
+/// How often all that hyper had was written, and the tasks to wake at the next time.
+#[derive(Debug, Default)]
+struct Flushes {
+    count: u64,
+    wakers: Vec<Waker>,
 }
 
 /// Interim responses that are not written yet.
@@ -38,9 +47,18 @@ struct Interim {
 /// Maximum bytes of interim responses waiting to be written.
 const MAX_INTERIM_BYTES: usize = 64 * 1024;
 
+/// Maximum number of tasks that wait for a flush: as many as a connection may have streams, and those that they replaced.
+const MAX_FLUSH_WAITS: usize = 256;
+
 /// A request in flight, from its header to the last byte of its answer.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Activity>);
+
+impl Busy {
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.0
+    }
+}
 
 impl Activity {
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
@@ -99,6 +117,39 @@ impl Activity {
         Vec::new()
     }
 
+    /// Notes that all that hyper had is written.
+    pub(super) fn is_flushed(&self) {
+        let mut flushes = self.flushes();
+        flushes.count += 1;
+        flushes.wakers.drain(..).for_each(Waker::wake);
+    }
+
+    /// Waits until all that hyper has now is written, unless too many wait; `since` is the number of the last time, once that is
+    /// known.
+    pub(crate) fn poll_flushed(&self, since: &Cell<Option<u64>>, cx: &Context<'_>) -> Poll<()> {
+        let mut flushes = self.flushes();
+        let is_known = flushes.wakers.iter().any(|waker| waker.will_wake(cx.waker()));
+        if since.get().is_some_and(|since| since < flushes.count)
+            || !is_known && flushes.wakers.len() == MAX_FLUSH_WAITS
+        {
+            return Poll::Ready(());
+        }
+        if !is_known {
+            flushes.wakers.push(cx.waker().clone());
+        }
+        let is_asked = since.replace(since.get().or(Some(flushes.count))).is_some();
+        drop(flushes);
+        if !is_asked {
+            // A connection that has nothing to do does not flush unasked. One that cannot write now flushes when it can.
+            self.wake();
+        }
+        Poll::Pending
+    }
+
+    fn flushes(&self) -> MutexGuard<'_, Flushes> {
+        self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn interim(&self) -> MutexGuard<'_, Interim> {
         self.interim.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,5 +200,39 @@ impl Drop for Busy {
             // The connection is idle from now on, but its last read came before that and set no timer.
             self.0.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::atomic::AtomicUsize, task::Wake};
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_flush_is_asked_for_once_and_wakes_who_waits() {
+        let [connection, stream] = [(); 2].map(|()| Arc::new(Count::default()));
+        let [of_connection, of_stream] = [&connection, &stream].map(|count| Waker::from(Arc::clone(count)));
+        let (of_connection, of_stream) = (Context::from_waker(&of_connection), Context::from_waker(&of_stream));
+        let woken = || [&connection, &stream].map(|count| count.0.load(Relaxed));
+        let (activity, since) = (Activity::default(), Cell::default());
+        activity.is_flushed();
+        for _ in 0..3 {
+            activity.lives_on(&of_connection).expect("it lives");
+            assert!(activity.poll_flushed(&since, &of_stream).is_pending());
+            assert_eq!(woken(), [1, 0], "a client that takes nothing would keep its tasks awake");
+        }
+        activity.is_flushed();
+        assert_eq!(woken(), [1, 1]);
+        assert!(activity.poll_flushed(&since, &of_stream).is_ready());
     }
 }

@@ -216,7 +216,9 @@ impl AsyncWrite for ClientStream {
         // At a flush, all of the last response has been written, and nothing of the next.
         self.is_flushed = true;
         ready!(self.poll_interim(cx))?;
-        Pin::new(&mut self.stream).poll_flush(cx)
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        self.activity.is_flushed();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -163,6 +163,26 @@ fn what_breaks_off_is_seen_to_break_off() {
 }
 
 #[test]
+fn a_header_reaches_the_client_though_nothing_of_its_body_does() {
+    // A client that gets nothing on a kept connection may send its request again, even a POST.
+    for rest in
+        ["Content-Length: 10\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"]
+    {
+        let server = canned(format!("HTTP/1.1 200 OK\r\nA: b\r\n{rest}"), true);
+        let gateway = Setup::default().start();
+        for _ in 0..5 {
+            let broken = gateway.get(&server.url("/"));
+            assert_eq!(
+                (broken.status, broken.field("a"), broken.is_whole),
+                (200, Some("b"), false),
+                "{rest:?}: {broken:?}"
+            );
+        }
+        gateway.quiet();
+    }
+}
+
+#[test]
 fn answers_without_a_body_have_none() {
     let gateway = Setup::default().start();
     for (method, bytes) in [
