@@ -45,6 +45,17 @@ const HELD: u64 = 1 << 30;
 pub(crate) struct Gated {
     stream: TcpStream,
     gate: Rc<Gate>,
+    reset: Reset,
+}
+
+/// Whether the server has reset a connection, as far as writes know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reset {
+    Never,
+    /// What arrived before can still be read.
+    Found,
+    /// All of that has been read.
+    Read,
 }
 
 /// The response in flight on a connection.
@@ -103,7 +114,7 @@ impl Gated {
             lately: Cell::new(0),
             upload: RefCell::default(),
         });
-        (Self { stream: upstream.stream, gate: Rc::clone(&gate) }, gate)
+        (Self { stream: upstream.stream, gate: Rc::clone(&gate), reset: Reset::Never }, gate)
     }
 }
 
@@ -281,7 +292,7 @@ impl AsyncRead for Gated {
                     this.gate.wake_at(&this.stream, LowWater::LEAST);
                     return Poll::Pending;
                 }
-                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(0)) => return Poll::Ready(Self::ended(&mut this.reset)),
                 Poll::Ready(waits) => drop(waits?),
             }
             this.gate.finds_end(&this.stream, response);
@@ -306,6 +317,9 @@ impl AsyncRead for Gated {
             Poll::Ready(done) => done?,
         }
         let came = part.filled().len();
+        if came == 0 && most > 0 {
+            return Poll::Ready(Self::ended(&mut this.reset));
+        }
         if came > 0 {
             if response.progress.phase() == Phase::Turn {
                 response.progress.waits_for(Phase::Transfer);
@@ -326,9 +340,8 @@ impl AsyncRead for Gated {
 impl AsyncWrite for Gated {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.moves();
-        let wrote = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
-        self.gate.upload.borrow_mut().wrote(wrote, self.stream.as_fd());
-        Poll::Ready(Ok(wrote))
+        let wrote = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
+        self.wrote(wrote, cx)
     }
 
     fn poll_write_vectored(
@@ -337,9 +350,8 @@ impl AsyncWrite for Gated {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.moves();
-        let wrote = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, parts))?;
-        self.gate.upload.borrow_mut().wrote(wrote, self.stream.as_fd());
-        Poll::Ready(Ok(wrote))
+        let wrote = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, parts));
+        self.wrote(wrote, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -356,11 +368,41 @@ impl AsyncWrite for Gated {
 }
 
 impl Gated {
+    /// A server may answer a request without reading its body, and close the connection: that resets it, and the answer is still
+    /// to be read. So a write to such a connection waits, and the read after the answer fails.
+    fn wrote(&mut self, wrote: io::Result<usize>, cx: &Context<'_>) -> Poll<io::Result<usize>> {
+        match wrote {
+            Ok(bytes) => self.gate.upload.borrow_mut().wrote(bytes, self.stream.as_fd()),
+            Err(error) if is_reset(&error) && self.reset != Reset::Read && self.gate.response.borrow().is_some() => {
+                if self.reset == Reset::Never {
+                    self.reset = Reset::Found;
+                    cx.waker().wake_by_ref();
+                }
+                return Poll::Pending;
+            }
+            Err(_) => {}
+        }
+        Poll::Ready(wrote)
+    }
+
+    /// The end of what the server sent. A write that finds a reset leaves reads none to report.
+    fn ended(reset: &mut Reset) -> io::Result<()> {
+        if *reset == Reset::Never {
+            return Ok(());
+        }
+        *reset = Reset::Read;
+        Err(io::ErrorKind::ConnectionReset.into())
+    }
+
     fn moves(&self) {
         if let Some(response) = &*self.gate.response.borrow() {
             response.progress.moves();
         }
     }
+}
+
+fn is_reset(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -78,6 +78,39 @@ fn what_may_be_sent_only_once_goes_on_a_connection_that_was_not_idle_for_long() 
 }
 
 #[test]
+fn an_answer_reaches_the_client_though_its_server_closed_without_reading_the_upload() {
+    let server = Server::<()>::start(|mut connection| {
+        let mut header = Vec::new();
+        while !header.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            connection.stream.read_exact(&mut byte).unwrap();
+            header.extend(byte);
+        }
+        // What is unread makes the kernel reset the connection.
+        let field = if connection.number % 2 == 0 { "Connection: close\r\n" } else { "" };
+        let answer = format!("HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n{field}\r\nlarge");
+        connection.stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let gateway = Setup::default().start();
+    let (url, body) = (server.url("/"), vec![b'x'; 3_000_000]);
+    let request = format!("POST {url} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
+    // Whether the answer or the reset is noticed first is a matter of chance.
+    for _ in 0..40 {
+        let mut client = gateway.connect();
+        client.write_all(request.as_bytes()).unwrap();
+        let mut sends = client.try_clone().unwrap();
+        let body = body.clone();
+        // It fails once the gateway has closed the connection.
+        let sends = thread::spawn(move || drop(sends.write_all(&body)));
+        let found = answer(&mut client);
+        assert_eq!((found.status, found.text().as_str()), (413, "large"), "{}", found.head);
+        drop(client);
+        sends.join().unwrap();
+    }
+    gateway.quiet();
+}
+
+#[test]
 fn what_arrived_before_a_server_died_reaches_the_client() {
     let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
     for (framing, bytes) in [("Content-Length: 100000", 15_000), ("Content-Length: 100000", 99_999), ("A: b", 40_000)] {
