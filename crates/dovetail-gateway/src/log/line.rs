@@ -36,7 +36,7 @@ impl Line<'_> {
         let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();
         let result = match (self.is_tunnel, self.status, self.is_whole) {
             (_, 0, _) => "NONE_NONE_ABORTED",
-            (_, 407 | 403, _) => "TCP_DENIED",
+            (_, 407 | 403, _) if self.server.is_none() => "TCP_DENIED",
             (true, ..) => "TCP_TUNNEL",
             (_, _, false) if self.server.is_some() => "TCP_MISS_ABORTED",
             (_, _, false) => "NONE_NONE",

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::{
     answer::answer_to,
-    server::{echo, strict_server},
-    support::Setup,
+    server::{canned, echo, strict_server},
+    support::{LONG, Setup},
 };
 
 #[test]
@@ -60,6 +60,27 @@ fn a_line_of_json_has_the_class_and_what_went_up() {
         // It was read and checked before it was queued, and each part is rounded.
         assert!(spent <= line["took_s"].as_f64().unwrap() + 1e-5, "{line}");
     }
+}
+
+#[test]
+fn a_server_s_403_is_not_logged_as_the_gateway_s() {
+    let server = canned("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", false);
+    let file = std::env::temp_dir().join(format!("dovetail-denied-log-{}", std::process::id()));
+    let gateway = Setup::rest(&format!("[log]\naccess = \"{}\"", file.display())).start();
+    assert_eq!(gateway.get(&server.url("/")).text(), "no");
+    assert_eq!(gateway.get("http://10.0.0.1/").status, 403);
+    let began = std::time::Instant::now();
+    let text = loop {
+        let text = fs::read_to_string(&file).unwrap();
+        if text.lines().count() == 2 {
+            break text;
+        }
+        assert!(began.elapsed() < LONG, "{text}");
+    };
+    fs::remove_file(&file).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines[0].contains(" TCP_MISS/403 ") && lines[0].contains(" HIER_DIRECT/127.0.0.1 "), "{text}");
+    assert!(lines[1].contains(" TCP_DENIED/403 ") && lines[1].contains(" HIER_NONE/- "), "{text}");
 }
 
 #[test]
