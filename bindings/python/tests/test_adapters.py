@@ -60,6 +60,34 @@ def test_a_get_waits_for_a_put() -> None:
     assert got == ["it", 3]
 
 
+@pytest.mark.parametrize("policy", ["drr", "drfq", "mr3", "gmr3", "atfq:estimator=ses"])
+def test_a_simpy_queue_is_told_what_became_of_its_items(policy: str) -> None:
+    from dovetail.adapters.simpy import Queue
+
+    env = simpy.Environment()
+    queue = Queue(env, policy, flow=lambda item: item % 3, size=lambda _: 100, demand=lambda _: (1e-5, 2e-5), resources=2)
+    interest = queue.scheduler.interest()
+    got = []
+
+    def serve() -> Any:
+        while True:
+            get = queue.get()
+            item = yield get
+            got.append(item)
+            for resource, took in enumerate((1e-5, 2e-5)):
+                if ("started", resource) in interest:
+                    queue.feedback(item % 3, get.ticket, resource, "started", 0)
+                yield env.timeout(took)
+                if ("finished", resource) in interest:
+                    queue.feedback(item % 3, get.ticket, resource, "finished", took)
+
+    for item in range(60):
+        queue.put(item)
+    env.process(serve())
+    env.run(until=1)
+    assert sorted(got) == list(range(60)) and len(queue) == 0
+
+
 def test_wrong_rates_are_refused() -> None:
     from dovetail.adapters.ns import Server
     from dovetail.adapters.simpy import Queue

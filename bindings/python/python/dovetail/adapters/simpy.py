@@ -40,23 +40,31 @@ class _Put(base.Put[Any]):
         super().__init__(queue)
 
 
+class _Get(base.Get[Any]):
+    """Asks for an item, which is its value."""
+
+    ticket: int | None = None
+    """The item's ticket, for ``Queue.feedback``, once it is there."""
+
+
 class Queue(base.BaseResource[Any, Any]):
     """Items of flows, in the place of a ``simpy.Store``. The environment's time is in seconds.
 
     ``flow``, ``size`` and ``demand`` say of an item which flow it belongs to, how many bytes it has, and how many seconds it takes
     on each resource; without ``demand``, a byte takes ``8 / rate`` seconds on the only one. ``dropped`` is called with every item
-    that is refused or evicted. A ``put`` never waits: its value is whether the item was queued.
+    that is refused or evicted. A ``put`` never waits: its value is whether the item was queued. A ``get`` waits for an item, and
+    then has its ``ticket``.
     """
 
     if TYPE_CHECKING:
 
         def put(self, item: Any) -> _Put: ...  # type: ignore[override]
 
-        def get(self) -> base.Get[Any]: ...
+        def get(self) -> _Get: ...
 
     else:
         put = BoundClass(_Put)
-        get = BoundClass(base.Get)
+        get = BoundClass(_Get)
 
     def __init__(
         self,
@@ -91,7 +99,10 @@ class Queue(base.BaseResource[Any, Any]):
         return len(self.scheduler)
 
     def feedback(self, flow: Hashable, ticket: int, resource: int, stage: str, took: float) -> None:
-        """Tell the policy what happened to an item, where it wants to know: see ``scheduler.interest()``."""
+        """Tell the policy what happened to an item, where it wants to know: see ``scheduler.interest()``.
+
+        ``ticket`` is that of the ``get`` which brought the item.
+        """
         now = nanoseconds(self._env.now)
         self.scheduler.feedback(self._flows.number(flow), ticket, resource, stage, nanoseconds(took), now)
         self._trigger_get(None)
@@ -118,6 +129,7 @@ class Queue(base.BaseResource[Any, Any]):
         if packet is None:
             self._ask_again()
             return False
+        event.ticket = packet.ticket
         event.succeed(packet.handle)
         return True
 
