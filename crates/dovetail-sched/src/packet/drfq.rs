@@ -105,7 +105,7 @@ pub const ENTRY: Entry = Entry {
         Knob {
             key: "dovetail",
             default: "inf",
-            meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless), a time, or inf",
+            meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless; fixed at the start), a time, or inf",
             retunable: true,
         },
         NEW_FLOWS,
