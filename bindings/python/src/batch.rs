@@ -52,6 +52,12 @@ fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<
         let has = buffer.dimensions();
         return Err(raised(format!("{name}: an array of {dimensions} dimensions is needed, and it has {has}")));
     }
+    // Types are compared below, but not their byte order: numbers in the other one would be read as different numbers.
+    let other: &[u8] = if cfg!(target_endian = "little") { b">!" } else { b"<" };
+    if buffer.format().to_bytes().first().is_some_and(|order| other.contains(order)) {
+        let it = "its numbers are in the other byte order: convert it, as by .astype(\"int64\")";
+        return Err(raised(format!("{name}: {it}")));
+    }
     let shape = buffer.shape().to_vec();
     let values = None
         .or_else(|| copied::<u64>(given, Some))

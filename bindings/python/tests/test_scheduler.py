@@ -288,6 +288,10 @@ def test_wrong_arrays_are_refused_and_nothing_is_queued() -> None:
         (dict(flow=np.zeros(4, "complex128")), "flow"),
         (dict(flow=np.zeros(4, object)), "flow"),
         (dict(flow=[0, 0, 0, 0]), "flow: an array"),
+        *(
+            (dict(now_ns=np.arange(4).astype(np.dtype(name).newbyteorder())), "now_ns: .* the other byte order")
+            for name in ("int64", "uint64", "int32", "uint32", "int16", "uint16")
+        ),
         (dict(flow=-np.ones(4, "int64")), "flow: a number is negative"),
         (dict(flow=np.full(4, 1 << 40)), "flow: a number is over"),
         (dict(bytes=np.ones(3, "int64")), "bytes: it has 3 entries, and flow has 4"),
