@@ -184,7 +184,7 @@ impl Input {
                 .or(options.classes.rate("link").map(|rate| Stated::assumed(rate.bps()))),
         };
         if let Some(load) = load {
-            options.time_scale = scale(&found, load, path)?;
+            options.time_scale = scale(&found, (load, args.load.is_some()), path)?;
         }
         Ok(Self {
             name: supply.name(),
@@ -212,7 +212,7 @@ impl Input {
         sources.files.push(supply.digested("workload", digest)?);
         sources.load = Stated::first(args.load, None);
         if let Some(load) = args.load {
-            options.time_scale = scale(&found, load, path)?;
+            options.time_scale = scale(&found, (load, true), path)?;
         }
         Ok(Self {
             name: supply.name(),
@@ -442,8 +442,12 @@ fn stated_link(args: &InputOptions, classes: &ClassSet) -> Option<Stated<f64>> {
 const LATEST_NANOS: f64 = (1u64 << 62) as f64;
 
 /// The factor for times that gives this load. Rejects a load at which packets would exceed the range of the clock and be
-/// lost.
-fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
+/// lost, and one that is required of packets that all arrive at once.
+fn scale(found: &Survey, (load, is_required): (f64, bool), path: &Path) -> Result<f64, Error> {
+    if is_required && found.duration == Nanos::ZERO {
+        let why = "all packets arrive at the same time: there is no load to change";
+        return Err(Misuse::option(&["load"], why).into());
+    }
     let scale = scale_for_load(found, load);
     if found.duration.as_f64() * scale > LATEST_NANOS {
         return Err(Misuse::TooSlow { path: path.to_owned(), load }.into());

@@ -101,6 +101,17 @@ fn the_load_at_which_scheduling_matters_is_found_in_a_scenario_of_rare_packets()
 }
 
 #[test]
+fn packets_that_arrive_at_once_have_no_load_to_change() {
+    let folder = folder("at-once");
+    let table = written(&folder, "table.csv", "arrival_ns,flow,bytes,cpu_ns\n5,a,100,1000\n5,b,100,1000\n");
+    let output = dovetail(&["compare", "--workload", &table, "--load", "0.5", "--policy", "fifo"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--load") && said.contains("arrive at the same time"), "{said}");
+    stdout(&["compare", "--workload", &table, "--policy", "fifo"]);
+}
+
+#[test]
 fn a_scenario_in_which_nothing_arrives_is_refused() {
     let output = dovetail(&["compare", "--load", "0.000001", "--policy", "fifo"]);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -135,8 +135,9 @@ fn waits(summary: &Summary) -> bool {
     waiting_nanos(summary) > processed_nanos(summary)
 }
 
+/// Mean time that a packet waits. The difference of two times may round below none.
 fn waiting_nanos(summary: &Summary) -> f64 {
-    summary.latency.map_or(0.0, |latency| latency.mean_nanos - processed_nanos(summary))
+    summary.latency.map_or(0.0, |latency| (latency.mean_nanos - processed_nanos(summary)).max(0.0))
 }
 
 /// Mean total processing time of a packet.
