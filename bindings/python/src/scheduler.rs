@@ -3,7 +3,10 @@
 //! Single-packet calls keep the interpreter's lock, since releasing it costs more than they do. A scheduler may move between
 //! threads; simultaneous calls from several wait for each other.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use dovetail_sched::{
     Admission, Backlog, Demand, DropPolicy, DropReason, Feedback, FlowId, LaterStages, Learning, Limits, MAX_RESOURCES,
@@ -114,6 +117,10 @@ impl Scheduler {
         }
         let limits = limits.map_or(Ok(Limits::UNLIMITED), limits_of)?;
         let programs = programs.unwrap_or_default().iter().map(program_of).collect::<PyResult<Vec<_>>>()?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = programs.iter().find(|program| !names.insert(&program.name)) {
+            return Err(raised(format!("programs: two are called '{}'", twice.name)));
+        }
         let setup = Setup { programs: ProgramTable::new(programs), ..Setup::new(resources, limits) };
         let spec: PolicySpec = policy.parse().map_err(raised)?;
         let scheduler = Peekable::new(spec.build(&setup).map_err(raised)?);

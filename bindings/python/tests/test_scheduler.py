@@ -126,6 +126,7 @@ def test_stages_of_policies_that_have_them() -> None:
         (lambda: Scheduler("drfq", limits={"flow_packets": 0}), "flow_packets"),
         (lambda: Scheduler("drfq", limits={"drop": "tial"}), "drop"),
         (lambda: Scheduler("drfq", programs=[{"cost": "1us"}]), "programs: each needs a name"),
+        (lambda: Scheduler("drfq", programs=[{"name": "a"}, {"name": "a"}]), "programs: two are called 'a'"),
         (lambda: Scheduler("drfq").enqueue(0, 1, (), 0), "1 to 8 resources, not 0"),
         (lambda: Scheduler("drfq").enqueue(0, 1, [1] * 9, 0), "1 to 8"),
         (lambda: Scheduler("drfq").enqueue(0, 1, (1.5,), 0), "whole numbers"),
