@@ -21,7 +21,7 @@ use super::{
     watch::Watch,
     workers::{Tools, Workers},
 };
-use crate::config::Config;
+use crate::config::{Config, OnFailure};
 
 /// Interval of checking for commands: each check may delay a packet by some 20 ns.
 const LISTEN_EVERY: Nanos = Nanos::from_micros(50);
@@ -157,16 +157,18 @@ impl Live {
         }
     }
 
-    /// The bridge has taken over meanwhile: held frames are older than what it has forwarded.
+    /// The bridge, if there is one, has taken over meanwhile: held frames are older than what it has forwarded.
     fn start_over(&mut self) -> Result<(), LiveError> {
         self.plane.start_over(&self.config)?;
         self.lapses_untold += 1;
         let now = clock::now();
         if now >= self.warn_at {
             let times = if self.lapses_untold == 1 { String::new() } else { format!(", {} times", self.lapses_untold) };
-            tracing::warn!(
-                "the box was kept from running for over {ALIVE_FOR}{times}, and the bridge took over meanwhile"
-            );
+            let meanwhile = match self.config.on_failure {
+                OnFailure::Open => "the bridge took over",
+                OnFailure::Closed => "nothing passed",
+            };
+            tracing::warn!("the box was kept from running for over {ALIVE_FOR}{times}, and {meanwhile} meanwhile");
             (self.warn_at, self.lapses_untold) = (now + WARN_EVERY, 0);
         }
         Ok(())
