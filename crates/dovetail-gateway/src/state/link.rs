@@ -48,7 +48,7 @@ impl Link {
         let dispatcher = Dispatcher::new(&config.downlink.policy, &setup, &weights)?;
         set_caps(&dispatcher, &config);
         let window = first_window(&config, &setup)?;
-        let uplink = Rc::new(Uplink::new(config.uplink.as_ref(), &weights, &dispatcher)?);
+        let uplink = Rc::new(Uplink::new(config.uplink.as_ref(), &weights, (&dispatcher, setup.rate))?);
         Ok(Self { settings, dispatcher, window, uplink, free: InteractiveBudget::new(setup.rate) })
     }
 
@@ -130,6 +130,7 @@ impl Link {
         if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
             self.dispatcher.set_rate(rate);
             self.free.set_rate(rate);
+            self.uplink.set_downlink(rate);
         }
         if let Some(uplink) = &new.uplink
             && new.uplink != old.uplink

@@ -53,11 +53,11 @@ struct Paced {
 }
 
 impl Uplink {
-    /// `given` is the uplink's configuration, if its rate is known. Classes are the downlink's.
+    /// `given` is the uplink's configuration, if its rate is known. Classes are the downlink's, whose rate is `bytes_per_s`.
     pub(crate) fn new(
         given: Option<&config::Uplink>,
         classes: &[Weight],
-        downlink: &Dispatcher<Who>,
+        (downlink, bytes_per_s): (&Dispatcher<Who>, f64),
     ) -> Result<Self, PolicyError> {
         let paced = |given: &config::Uplink| {
             let rate = given.goodput_bytes_per_s();
@@ -69,7 +69,7 @@ impl Uplink {
             paced: given.map(paced).transpose()?,
             told: downlink.clone(),
             began: Instant::now(),
-            used: RefCell::new(UplinkUse::new(ACK_BYTES)),
+            used: RefCell::new(UplinkUse::new(ACK_BYTES, bytes_per_s)),
             sent_bytes: Cell::new(0),
         })
     }
@@ -96,6 +96,11 @@ impl Uplink {
             learning.reload(rate, given.learn);
             dispatcher.set_rate(RequestSetup::for_uplink(rate).rate);
         }
+    }
+
+    /// Changes the downlink's rate.
+    pub(crate) fn set_downlink(&self, bytes_per_s: f64) {
+        self.used.borrow_mut().set_downlink(bytes_per_s);
     }
 
     /// Learns the capacity while there are uploads.

@@ -6,9 +6,10 @@ use crate::{
     request::{ClassId, RequestId, UserId},
 };
 
-/// How long tokens for units that did not arrive are refunded: a far server's round trip and some queue. Later the link has
-/// been idle for them, and they would be let in beside others.
-const TOKENS_KEPT: Nanos = Nanos::from_secs(1);
+/// How long tokens for units that did not arrive are refunded: until most next requests in a tunnel, at which a response in it
+/// ends. Otherwise a fast link full of tunnels would be idle for a third of the time. When many servers are given up that never
+/// answered, which takes longer, the link has been idle for those tokens, and they would be let in beside others.
+const TOKENS_KEPT: Nanos = Nanos::from_secs(10);
 
 /// The gain of the running mean of targets.
 const MEAN_GAIN: f64 = 1.0 / 32.0;

@@ -28,8 +28,8 @@
 //! small part of a turn, as long as there are few of them (`overdue.rs`).
 //!
 //! A charge is taken from the tokens and added to the class's counter and the user's service; unrequested units belong to no
-//! user. A refund reverses all three, but never more of the counter than it grew by, and tokens only within a second of the
-//! charge.
+//! user. A refund reverses all three, but never more of the counter than it grew by, and tokens only within ten seconds of
+//! the charge.
 //!
 //! **Windows grow** while they are what limits a sender (`growth.rs`): by a quantum at each turn while the link carries more
 //! than is requested, faster for senders far away, and by a quarter where a class or user would otherwise stay below its share.

@@ -68,7 +68,7 @@ impl<'a> RequestGateway<'a> {
     ) -> Result<Self, NetworkError> {
         let spec = net.spec;
         let given = access.uplink.map(|AccessUplink { rate, learns }| (spec.payload_bytes_per_s(rate), learns));
-        let mut uplink = Uplink::new(given)?;
+        let mut uplink = Uplink::new(given, setup.rate)?;
         let mut users = Vec::new();
         let classes = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some() && spec.class_of(at) == at);
         // All classes before any user: a user may belong to a class that is declared later.

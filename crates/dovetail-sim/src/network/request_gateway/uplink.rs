@@ -36,8 +36,8 @@ struct Learning {
 }
 
 impl Uplink {
-    /// Bytes of payload per second, if configured, and whether a lower rate is learnt.
-    pub(super) fn new(given: Option<(f64, bool)>) -> Result<Self, NetworkError> {
+    /// Bytes of payload per second, if configured, and whether a lower rate is learnt; and those of the downlink.
+    pub(super) fn new(given: Option<(f64, bool)>, downlink: f64) -> Result<Self, NetworkError> {
         let pacer = match given {
             Some((rate, _)) => {
                 let setup = RequestSetup::for_uplink(rate);
@@ -50,7 +50,7 @@ impl Uplink {
         Ok(Self {
             pacer,
             ask_again: AskAgain::new(),
-            used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)),
+            used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES), downlink),
             learning: given.filter(|&(_, learns)| learns).map(learning),
         })
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_told_is_kept_to() {
-        let mut uplink = Uplink::new(Some((64_000.0, false))).expect("a rate");
+        let mut uplink = Uplink::new(Some((64_000.0, false)), 250_000.0).expect("a rate");
         let pacer = uplink.pacer.as_mut().expect("it paces");
         pacer.set_class(dovetail_sched::request::ClassId(0), dovetail_sched::Weight::ONE, Nanos::ZERO);
         pacer.set_user(UserId(0), dovetail_sched::request::ClassId(0), Nanos::ZERO);
