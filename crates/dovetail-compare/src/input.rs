@@ -25,7 +25,7 @@ use crate::{
     error::{Error, Misuse},
     options::InputOptions,
     progress::{Progress, Task},
-    provenance::{InputFile, Sources, Stated},
+    provenance::{InputFile, Origin, Sources, Stated},
     supply::Supply,
     table::megabits,
 };
@@ -166,7 +166,6 @@ impl Input {
             if scenario.is_some() || args.link.is_some() { None } else { Some(Stated::assumed(DEFAULT_LOAD)) };
         sources.load = Stated::first(args.load, None).or(assumed);
         sources.seed = Some(options.seed);
-        let load = sources.load.as_ref().map(|load| load.value);
         let supply = Supply::open(path)?;
         let (bytes, digest) = digested(supply.read()?, sources.with_digests);
         let mut found = look_through(&mut *capture_of(bytes, &supply, &options)?, path, progress)?;
@@ -183,8 +182,8 @@ impl Input {
             None => Stated::first(args.link.map(Rate::bps), None)
                 .or(options.classes.rate("link").map(|rate| Stated::assumed(rate.bps()))),
         };
-        if let Some(load) = load {
-            options.time_scale = scale(&found, (load, args.load.is_some()), path)?;
+        if let Some(load) = &sources.load {
+            options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
             name: supply.name(),
@@ -211,8 +210,8 @@ impl Input {
         let found = look_through(&mut *workload, path, progress)?;
         sources.files.push(supply.digested("workload", digest)?);
         sources.load = Stated::first(args.load, None);
-        if let Some(load) = args.load {
-            options.time_scale = scale(&found, (load, true), path)?;
+        if let Some(load) = &sources.load {
+            options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
             name: supply.name(),
@@ -443,14 +442,14 @@ const LATEST_NANOS: f64 = (1u64 << 62) as f64;
 
 /// The factor for times that gives this load. Rejects a load at which packets would exceed the range of the clock and be
 /// lost, and one that is required of packets that all arrive at once.
-fn scale(found: &Survey, (load, is_required): (f64, bool), path: &Path) -> Result<f64, Error> {
-    if is_required && found.duration == Nanos::ZERO {
+fn scale(found: &Survey, load: &Stated<f64>, path: &Path) -> Result<f64, Error> {
+    if load.origin == Origin::Given && found.duration == Nanos::ZERO {
         let why = "all packets arrive at the same time: there is no load to change";
         return Err(Misuse::option(&["load"], why).into());
     }
-    let scale = scale_for_load(found, load);
+    let scale = scale_for_load(found, load.value);
     if found.duration.as_f64() * scale > LATEST_NANOS {
-        return Err(Misuse::TooSlow { path: path.to_owned(), load }.into());
+        return Err(Misuse::TooSlow { path: path.to_owned(), load: load.value }.into());
     }
     Ok(scale)
 }

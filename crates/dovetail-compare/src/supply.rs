@@ -47,7 +47,7 @@ impl Supply {
         let kind = if metadata.is_file() {
             Kind::File(metadata.len())
         } else {
-            Kind::Pipe(Arc::new(Pipe::keep(file, &env::temp_dir()).map_err(failed)?))
+            Kind::Pipe(Arc::new(Pipe::keep(file, env::temp_dir()).map_err(failed)?))
         };
         Ok(Self { path: path.to_owned(), kind })
     }
@@ -152,6 +152,8 @@ fn is_device(_: &Metadata) -> bool {
 #[derive(Debug)]
 struct Pipe {
     state: Mutex<State>,
+    // Where its bytes are kept.
+    folder: PathBuf,
     most: u64,
 }
 
@@ -164,10 +166,10 @@ struct State {
 }
 
 impl Pipe {
-    fn keep(source: File, folder: &Path) -> io::Result<Self> {
-        let kept = tempfile::tempfile_in(folder).map_err(|error| unkept(folder, &error))?;
+    fn keep(source: File, folder: PathBuf) -> io::Result<Self> {
+        let kept = tempfile::tempfile_in(&folder).map_err(|error| unkept(&folder, &error))?;
         let state = State { source: Some(source), kept, length: 0 };
-        Ok(Self { state: Mutex::new(state), most: MAX_PIPE_BYTES })
+        Ok(Self { state: Mutex::new(state), folder, most: MAX_PIPE_BYTES })
     }
 
     /// Reads bytes starting at `at`, which must be kept already or come next.
@@ -191,7 +193,7 @@ impl Pipe {
         }
         let length = state.length;
         state.kept.seek(SeekFrom::Start(length))?;
-        state.kept.write_all(&buffer[..got]).map_err(|error| unkept(&env::temp_dir(), &error))?;
+        state.kept.write_all(&buffer[..got]).map_err(|error| unkept(&self.folder, &error))?;
         state.length += got as u64;
         Ok(got)
     }
@@ -228,7 +230,7 @@ mod tests {
     fn piped(most: u64, bytes: Vec<u8>) -> Supply {
         let (reader, mut writer) = io::pipe().expect("a pipe");
         thread::spawn(move || writer.write_all(&bytes));
-        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader)), &env::temp_dir()).expect("a temporary file");
+        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader)), env::temp_dir()).expect("a temporary file");
         pipe.most = most;
         Supply { path: PathBuf::from("-"), kind: Kind::Pipe(Arc::new(pipe)) }
     }
@@ -260,7 +262,7 @@ mod tests {
     #[test]
     fn a_pipe_that_cannot_be_kept_says_where() {
         let (reader, _writer) = io::pipe().unwrap();
-        let error = Pipe::keep(File::from(OwnedFd::from(reader)), Path::new("/nowhere")).unwrap_err();
+        let error = Pipe::keep(File::from(OwnedFd::from(reader)), "/nowhere".into()).unwrap_err();
         assert!(error.to_string().starts_with("a pipe is kept in a temporary file in /nowhere"), "{error}");
     }
 

@@ -118,7 +118,7 @@ impl Activity {
     }
 
     /// Notes that all that hyper had is written.
-    pub(super) fn is_flushed(&self) {
+    pub(super) fn flushed(&self) {
         let mut flushes = self.flushes();
         flushes.count += 1;
         flushes.wakers.drain(..).for_each(Waker::wake);
@@ -225,13 +225,13 @@ mod tests {
         let (of_connection, of_stream) = (Context::from_waker(&of_connection), Context::from_waker(&of_stream));
         let woken = || [&connection, &stream].map(|count| count.0.load(Relaxed));
         let (activity, since) = (Activity::default(), Cell::default());
-        activity.is_flushed();
+        activity.flushed();
         for _ in 0..3 {
             activity.lives_on(&of_connection).expect("it lives");
             assert!(activity.poll_flushed(&since, &of_stream).is_pending());
             assert_eq!(woken(), [1, 0], "a client that takes nothing would keep its tasks awake");
         }
-        activity.is_flushed();
+        activity.flushed();
         assert_eq!(woken(), [1, 1]);
         assert!(activity.poll_flushed(&since, &of_stream).is_ready());
     }

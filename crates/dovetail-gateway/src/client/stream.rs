@@ -217,7 +217,7 @@ impl AsyncWrite for ClientStream {
         self.is_flushed = true;
         ready!(self.poll_interim(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.activity.is_flushed();
+        self.activity.flushed();
         Poll::Ready(Ok(()))
     }
 
