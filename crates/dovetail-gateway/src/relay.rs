@@ -77,7 +77,7 @@ pub(crate) struct PoolHandle {
 
 impl PoolHandle {
     /// Keeps a connection for another request.
-    fn keep(&self, server: Server, idle: Idle) {
+    pub(crate) fn keep(&self, server: Server, idle: Idle) {
         self.pool.keep(server, idle, self.settings.config().limits.idle_per_server);
     }
 }

@@ -77,7 +77,14 @@ impl Exchange<'_> {
         let Self { exchanges, wanted, record, progress, .. } = *self;
         let Attempt { ticket, mut head, upload, kept } = attempt;
         let is_repeatable = upload.is_none() && head.method.is_idempotent();
-        let kept = kept.filter(|kept| is_repeatable || kept.connection.is_recent());
+        let kept = match kept {
+            // Left to a request that may be repeated.
+            Some(Connected { connection, way, .. }) if !is_repeatable && !connection.is_recent() => {
+                exchanges.keeps.keep(Servers::server(&way, wanted), connection);
+                None
+            }
+            kept => kept,
+        };
         let is_reused = kept.is_some();
         let mut connected = match kept {
             Some(kept) => kept,

@@ -74,6 +74,8 @@ fn what_may_be_sent_only_once_goes_on_a_connection_that_was_not_idle_for_long() 
         let found = gateway.ask(format!("{method} {url} HTTP/1.1\r\n{fields}\r\n\r\n{body}"));
         assert_eq!((found.status, found.text().as_str()), (200, "ok"), "{method}: {found:?}");
         assert_eq!(server.rest(), connections, "{method}");
+        let kept = if method == "GET" { 1 } else { 2 };
+        gateway.until("the one that it did not take is kept as well", |counts| counts.pooled == kept);
     }
 }
 
