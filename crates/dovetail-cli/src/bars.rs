@@ -1,9 +1,9 @@
 //! Progress bars on a terminal, removed when a task ends.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use dovetail_compare::{Meter, Progress, Task};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// The bars of concurrent tasks.
 pub(crate) struct Bars(MultiProgress);
@@ -46,12 +46,16 @@ impl Drop for Bar {
 /// A bar with throughput and remaining time; without a known end, a count.
 fn bar(Task { name, width, counts, total }: Task<'_>) -> ProgressBar {
     let template = match total {
-        Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} WHAT  {per_sec}  {eta} left",
-        None => "{prefix} {spinner} {human_pos} WHAT  {per_sec}  {elapsed}",
+        Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} WHAT  {rate}/s  {eta} left",
+        None => "{prefix} {spinner} {human_pos} WHAT  {rate}/s  {elapsed}",
     };
     let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
     let style = ProgressStyle::with_template(&template.replace("WHAT", counts));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn Write| {
+        // A tracker cannot report an error.
+        let _ = write!(to, "{}", HumanCount(state.per_sec() as u64));
+    }));
     bar.set_prefix(format!("{name:width$}"));
     bar
 }

@@ -115,7 +115,7 @@ impl Csv {
         let row = &self.row;
         let columns = FIXED.len() + self.resources.len();
         if row.len() != columns {
-            return Err(format!("has {} columns, but the header has {columns}", row.len()));
+            return Err(format!("the header has {columns} columns, and this row {}", row.len()));
         }
         let at = number(row, 0, "arrival_ns", LATEST_NANOS)?;
         if at < self.latest {

@@ -111,8 +111,8 @@ fn rows_that_are_wrong_name_their_line() {
         ("6,a\u{1b}[31m,1,1,1", "column 2 (flow): there is a control character, \\u{1b}: leave it out"),
         ("6,a\0,1,1,1", "column 2 (flow): there is a control character, \\u{0}"),
         ("6\u{1b},a,1,1,1", "column 1 (arrival_ns): '6\\u{1b}' is not"),
-        ("6,a,1,1", "has 4 columns, but the header has 5"),
-        ("6,a,1,1,1,1", "has 6 columns, but the header has 5"),
+        ("6,a,1,1", "the header has 5 columns, and this row 4"),
+        ("6,a,1,1,1,1", "the header has 5 columns, and this row 6"),
         ("4,a,1,1,1", "arrives at 4, before the row above it (5): sort the rows by arrival_ns"),
     ] {
         let what = with(row);
