@@ -1212,6 +1212,15 @@ dvt_status dvt_requests_received(struct dvt_requests *requests,
                                  uint64_t now_ns);
 
 /**
+ * Reports that `units` of the response, in all, have arrived and have not been read, whether they may be or not. Optional,
+ * for transports that see more than they read: what a sender sends is then accounted for when it arrives.
+ */
+dvt_status dvt_requests_unread(struct dvt_requests *requests,
+                               uint32_t request,
+                               uint64_t units,
+                               uint64_t now_ns);
+
+/**
  * Reports the window that the response's connection already offers its sender, because of earlier responses on it.
  */
 dvt_status dvt_requests_offers(struct dvt_requests *requests,

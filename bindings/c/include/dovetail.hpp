@@ -340,6 +340,9 @@ class Requests {
     void received(std::uint32_t id, std::uint64_t units, std::uint64_t now_ns) {
         check(dvt_requests_received(get(), id, units, now_ns));
     }
+    void unread(std::uint32_t id, std::uint64_t units, std::uint64_t now_ns) {
+        check(dvt_requests_unread(get(), id, units, now_ns));
+    }
     void ready(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ready(get(), id, now_ns)); }
     void ended(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ended(get(), id, now_ns)); }
     void cancel(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_cancel(get(), id, now_ns)); }

@@ -38,6 +38,7 @@ pub(crate) struct Requests {
 pub(crate) enum Units {
     Length,
     Received,
+    Unread,
     Offers,
     RoundTrip,
 }
@@ -145,6 +146,7 @@ impl Requests {
         match what {
             Units::Length => self.scheduler.length(request, units, now),
             Units::Received => self.scheduler.received(request, units, now),
+            Units::Unread => self.scheduler.unread(request, units, now),
             Units::Offers => self.scheduler.offers(request, units, now),
             Units::RoundTrip => self.scheduler.round_trip(request, Nanos(units), now),
         }

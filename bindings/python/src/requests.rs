@@ -165,6 +165,11 @@ impl RequestScheduler {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.received(request, units, now))
     }
 
+    /// This many units of the response, in all, have arrived and were not read, whether they may be or not.
+    fn unread(&self, py: Python<'_>, request: u32, units: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.unread(request, units, now))
+    }
+
     /// Data has arrived that may not be read yet.
     fn ready(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.ready(request, now))

@@ -278,6 +278,7 @@ def test_strangers_and_doubles_are_ignored() -> None:
     for tell in (gateway.ready, gateway.ended, gateway.cancel):
         tell(5, 0)
     gateway.received(5, 2**63, 0)
+    gateway.unread(5, 2**63, 0)
     assert _turns(gateway, 0) == []
     gateway.enqueue(1, 0, 0, 100)
     gateway.enqueue(1, 1, 0, 100)

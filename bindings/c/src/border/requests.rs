@@ -125,6 +125,19 @@ pub unsafe extern "C" fn dvt_requests_received(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Received, request, units, now_ns)) }
 }
 
+/// Reports that `units` of the response, in all, have arrived and have not been read, whether they may be or not. Optional,
+/// for transports that see more than they read: what a sender sends is then accounted for when it arrives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_requests_unread(
+    requests: *mut dvt_requests,
+    request: u32,
+    units: u64,
+    now_ns: u64,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Unread, request, units, now_ns)) }
+}
+
 /// Reports the window that the response's connection already offers its sender, because of earlier responses on it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_offers(

@@ -27,6 +27,7 @@ pub(crate) enum Event {
     Enqueue(u32, u32, Option<u64>),
     Length(u32, u64),
     Received(u32, u64),
+    Unread(u32, u64),
     Offers(u32, u64),
     RoundTrip(u32, u64),
     Ready(u32),
@@ -90,6 +91,10 @@ pub(crate) fn play(policy: &str, events: &[Event], policies: &[String]) {
             Event::Received(id, units) => {
                 ours.received(RequestId(id), units, now);
                 theirs.received(id, units, now);
+            }
+            Event::Unread(id, units) => {
+                ours.unread(RequestId(id), units, now);
+                theirs.unread(id, units, now);
             }
             Event::Offers(id, units) => {
                 ours.offers(RequestId(id), units, now);

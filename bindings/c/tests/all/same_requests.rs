@@ -20,6 +20,7 @@ fn event() -> impl Strategy<Value = Event> {
         10 => (ids.clone(), users, prop::option::of(units.clone())).prop_map(|(id, user, length)| Event::Enqueue(id, user, length)),
         3 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Length(id, units)),
         10 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Received(id, units)),
+        4 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Unread(id, units)),
         2 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Offers(id, units)),
         2 => (ids.clone(), units.clone()).prop_map(|(id, ns)| Event::RoundTrip(id, ns)),
         6 => ids.clone().prop_map(Event::Ready),

@@ -365,6 +365,10 @@ impl Requests {
         assert!(yes(unsafe { dvt_requests_received(self.0, request, units, now.0) }));
     }
 
+    pub(crate) fn unread(&mut self, request: u32, units: u64, now: Nanos) {
+        assert!(yes(unsafe { dvt_requests_unread(self.0, request, units, now.0) }));
+    }
+
     pub(crate) fn offers(&mut self, request: u32, window: u64, now: Nanos) {
         assert!(yes(unsafe { dvt_requests_offers(self.0, request, window, now.0) }));
     }

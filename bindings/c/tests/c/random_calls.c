@@ -173,7 +173,8 @@ static void play_requests(const char *policy, unsigned long calls) {
             break;
         case 4: case 5: case 6: call(dvt_requests_enqueue(requests, &request, now)); break;
         case 7: call(dvt_requests_length(requests, id, units, now)); break;
-        case 8: case 9: call(dvt_requests_received(requests, id, units, now)); break;
+        case 8: call(dvt_requests_received(requests, id, units, now)); break;
+        case 9: call(dvt_requests_unread(requests, id, units, now)); break;
         case 10:
             if (call(dvt_offer_wider(offer, units, &room)) == DVT_OK) call(dvt_offer_offers(offer, room));
             if (call(dvt_offer_bytes(offer, &room)) == DVT_OK) call(dvt_requests_offers(requests, id, room, now));

@@ -238,6 +238,10 @@ class RequestScheduler:
         """
         Units arrived that no request asked for, for this class or an unknown one.
         """
+    def unread(self, /, request: SupportsIndex, units: SupportsIndex, now_ns: SupportsIndex) -> None:
+        """
+        This many units of the response, in all, have arrived and were not read, whether they may be or not.
+        """
     def uplink(self, /, is_busy: bool, now_ns: SupportsIndex) -> None:
         """
         Whether unpaced traffic fills the uplink, so that probes may queue there.

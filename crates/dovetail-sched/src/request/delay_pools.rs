@@ -339,6 +339,8 @@ impl RequestScheduler for DelayPools {
         }
     }
 
+    fn unread(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
     fn ready(&mut self, request: RequestId, now: Nanos) {
         self.tick(now);
         if let Some((user, class)) = self.class_of_outstanding(request) {

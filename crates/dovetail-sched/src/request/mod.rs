@@ -14,10 +14,10 @@
 //! owns the sockets and drives a [`RequestScheduler`]:
 //!
 //! 1. it reports events as they happen: a request [`arrived`](RequestScheduler::enqueue), the response's
-//!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)) or that
-//!    wait because it may not take them in ([`ready`](RequestScheduler::ready)), the response's
-//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far queue is
-//!    ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
+//!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)), that lie
+//!    [`unread`](RequestScheduler::unread), or that wait because it may not take them in ([`ready`](RequestScheduler::ready)),
+//!    the response's [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the
+//!    far queue is ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
 //! 2. after that, and at [`poll_at`](RequestScheduler::poll_at), it calls [`dequeue`](RequestScheduler::dequeue) until it
 //!    returns `None`. Each [`Turn`] releases a request or lets more of a response be taken in.
 //!

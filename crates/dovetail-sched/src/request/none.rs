@@ -73,6 +73,8 @@ impl RequestScheduler for Ordinary {
 
     fn received(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
 
+    fn unread(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
     fn ready(&mut self, _request: RequestId, _now: Nanos) {}
 
     fn ended(&mut self, request: RequestId, now: Nanos) {

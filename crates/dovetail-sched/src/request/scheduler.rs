@@ -34,6 +34,10 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// This many more units of the response were taken in.
     fn received(&mut self, request: RequestId, units: u64, now: Nanos);
 
+    /// This many units of the response, in all, have arrived and were not taken in yet, whether they may be or not. Reported by
+    /// environments that see more of a response than they take in: what its sender sends is then charged when it arrives.
+    fn unread(&mut self, request: RequestId, units: u64, now: Nanos);
+
     /// Units of the response are waiting that may not be taken in yet.
     fn ready(&mut self, request: RequestId, now: Nanos);
 

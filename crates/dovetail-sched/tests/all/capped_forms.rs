@@ -41,6 +41,8 @@ impl RequestScheduler for AtOnce {
     fn received(&mut self, request: RequestId, _units: u64, _now: Nanos) {
         assert!(self.turns.contains_key(&request.0));
     }
+    fn unread(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
     fn ready(&mut self, request: RequestId, _now: Nanos) {
         self.asked.push_back((request.0, false));
     }

@@ -39,6 +39,7 @@ enum Event {
     Arrived(u32, u32, Option<u64>),
     Length(u32, u64),
     Received(u32, u64),
+    Unread(u32, u64),
     Ready(u32),
     Offers(u32, u64),
     RoundTrip(u32, u64),
@@ -52,6 +53,7 @@ enum Event {
 fn events(
     units: impl Strategy<Value = u64> + Clone + 'static,
     most_gap: u64,
+    gap: impl Strategy<Value = u64> + 'static,
 ) -> impl Strategy<Value = Vec<(Event, u64)>> {
     let request = 0..REQUESTS;
     let event = prop_oneof![
@@ -62,6 +64,7 @@ fn events(
             .prop_map(|(request, user, length)| Event::Arrived(request, user, length)),
         4 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Length(request, units)),
         6 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Received(request, units)),
+        4 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Unread(request, units)),
         16 => request.clone().prop_map(Event::Ready),
         1 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Offers(request, units)),
         1 => (request.clone(), 0..most_gap).prop_map(|(request, ns)| Event::RoundTrip(request, ns)),
@@ -70,7 +73,7 @@ fn events(
         1 => (prop::option::of(0..CLASSES), units).prop_map(|(class, units)| Event::Stray(class, units)),
         16 => (1u32..5).prop_map(Event::Poll),
     ];
-    let all = prop::collection::vec((event, prop_oneof![2 => Just(0), 3 => 1..most_gap]), 1..400);
+    let all = prop::collection::vec((event, gap), 1..400);
     all.prop_map(|events| {
         let classes = (0..CLASSES).map(|class| Event::SetClass(class, class as usize));
         let users = (0..USERS).map(|user| Event::SetUser(user, user % CLASSES));
@@ -90,6 +93,7 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         }
         Event::Length(request, units) => scheduler.length(RequestId(request), units, now),
         Event::Received(request, units) => scheduler.received(RequestId(request), units, now),
+        Event::Unread(request, units) => scheduler.unread(RequestId(request), units, now),
         Event::Ready(request) => scheduler.ready(RequestId(request), now),
         Event::Offers(request, window) => scheduler.offers(RequestId(request), window, now),
         Event::RoundTrip(request, ns) => scheduler.round_trip(RequestId(request), Nanos(ns), now),
@@ -156,7 +160,13 @@ struct PlainRequest {
     /// The part of the window that the connection offered before.
     offered: u64,
     received: u64,
+    unread: u64,
     charged: u64,
+    /// The part of the charge that is not expected to arrive.
+    absent: u64,
+    arrived_ns: u64,
+    /// When it is examined whether it is silent.
+    examined_ns: Option<u64>,
     paid: u128,
     charged_ns: u64,
     released_ns: u64,
@@ -177,6 +187,12 @@ struct PlainRequest {
     rank: (u64, u64),
     /// What was left of it when its rank was computed.
     left: u64,
+}
+
+impl PlainRequest {
+    fn in_flight(&self) -> u64 {
+        self.charged.saturating_sub(self.received).saturating_sub(self.unread).saturating_sub(self.absent)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -214,6 +230,8 @@ struct Plain {
     now: u64,
     mean: f64,
     steps: u64,
+    /// When units last arrived.
+    came_ns: u64,
 }
 
 impl Plain {
@@ -226,8 +244,9 @@ impl Plain {
             selected: 0,
             tokens: 0,
             now: 0,
-            mean: (set.quantum + set.window) as f64,
+            mean: (set.quantum + set.window).min(20_000.max(set.quantum)) as f64,
             steps: 0,
+            came_ns: 0,
         }
     }
 
@@ -327,7 +346,9 @@ impl Plain {
         self.requests[request].charged = units;
         let mut part = self.units_a_part(class, units.abs_diff(before));
         let r = &mut self.requests[request];
-        let is_late = self.now - r.charged_ns > 1_000_000_000;
+        let is_late = self.now - r.charged_ns.max(r.arrived_ns) > 1_000_000_000;
+        let returned = r.absent.min(before.saturating_sub(units));
+        r.absent -= returned;
         if units > before {
             r.paid += part;
             r.charged_ns = self.now;
@@ -339,7 +360,7 @@ impl Plain {
         let counter = &mut self.classes[class].counter;
         let PlainUser { service, lent, leads, .. } = &mut self.users[user];
         if units >= before || !is_late {
-            self.tokens += i128::from(before) - i128::from(units);
+            self.tokens += i128::from(before) - i128::from(units) - i128::from(returned);
         }
         if units >= before {
             *counter += part;
@@ -385,7 +406,9 @@ impl Plain {
         let is_candidate = self.is_candidate(request);
         let r = &mut self.requests[request];
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
-        r.left = r.total.map_or(r.granted.max(presumed), |total| total - total.min(r.granted + r.window));
+        r.left = r.total.map_or(r.granted.max(r.received + r.unread).max(presumed), |total| {
+            total - total.min(r.granted + r.window)
+        });
         if r.released && r.total.is_none() && is_candidate {
             r.left /= 2;
             r.is_long |= ahead.0.saturating_add(r.left) > ahead.1.saturating_add(set.user_lead);
@@ -395,7 +418,7 @@ impl Plain {
         }
         r.rank = match (set.order, r.total) {
             ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
-            ("srpt", None) => (aged(r.granted.max(presumed)), r.number),
+            ("srpt", None) => (aged(r.granted.max(r.received + r.unread).max(presumed)), r.number),
             ("las", _) => (aged(r.granted), r.number),
             ("first", _) if r.granted < set.first => (0, r.number),
             ("first", _) => (1, r.served),
@@ -430,11 +453,18 @@ impl Plain {
                 let user = self.requests[request].user;
                 self.users[user].doubted &= units == 0;
                 self.hear(user);
-                self.requests[request].received += units;
+                let unread = self.requests[request].unread.saturating_sub(units);
+                self.arrive(request, units, unread);
                 self.came(request, units);
                 self.told(request);
-                let PlainRequest { received, charged, .. } = self.requests[request];
-                self.charge_exactly(request, charged.max(received));
+                self.charge_arrived(request);
+            }
+            Event::Unread(request, units) if live(request) => {
+                let request = request as usize;
+                self.hear(self.requests[request].user);
+                self.arrive(request, 0, units);
+                self.told(request);
+                self.charge_arrived(request);
             }
             Event::Ready(request) if live(request) => {
                 let request = request as usize;
@@ -451,6 +481,7 @@ impl Plain {
             Event::Ended(request) if live(request) => self.over(request as usize, true),
             Event::GaveUp(request) if live(request) => self.over(request as usize, false),
             Event::Stray(class, units) => {
+                self.came_ns = if units > 0 { self.now } else { self.came_ns };
                 self.tokens -= i128::from(units);
                 if let Some(class) = class.filter(|&class| self.classes[class as usize].weight.is_some()) {
                     let part = self.units_a_part(class as usize, units);
@@ -495,6 +526,52 @@ impl Plain {
         self.told(request);
     }
 
+    /// Units arrived: this many were taken in, and those that were not are so many now.
+    fn arrive(&mut self, request: usize, taken: u64, unread: u64) {
+        let r = &mut self.requests[request];
+        let before = r.received + r.unread;
+        (r.received, r.unread) = (r.received + taken, unread);
+        let units = (r.received + r.unread).saturating_sub(before);
+        let spent = r.absent.min(units);
+        r.absent -= spent;
+        self.tokens -= i128::from(spent);
+        if units > 0 {
+            (self.came_ns, r.arrived_ns) = (self.now, self.now);
+            if r.released && r.total.is_none() {
+                r.examined_ns = r.examined_ns.or(Some(self.now + 500_000_000));
+            }
+        }
+    }
+
+    fn charge_arrived(&mut self, request: usize) {
+        let PlainRequest { received, unread, charged, .. } = self.requests[request];
+        self.charge_exactly(request, charged.max(received + unread));
+    }
+
+    /// Returns the tokens of responses of unknown length that are silent.
+    fn return_absent(&mut self) {
+        let (now, depth) = (self.now, self.depth());
+        let is_interrupted = now - self.came_ns > 250_000_000;
+        let delay_ns = if self.set.short { 0 } else { DELAY_NS };
+        for r in &mut self.requests {
+            if r.examined_ns.is_none_or(|at| at > now) {
+                continue;
+            }
+            let long_ns = (2 * (r.trip_ns.unwrap_or(0) + delay_ns)).max(500_000_000);
+            let is_silent = !r.ready && now - r.arrived_ns.max(r.charged_ns) >= long_ns;
+            if !r.released || r.total.is_some() {
+                r.examined_ns = None;
+            } else if !is_silent || is_interrupted {
+                r.examined_ns = Some(now + 500_000_000);
+            } else {
+                r.examined_ns = None;
+                let units = r.in_flight();
+                r.absent += units;
+                self.tokens = (self.tokens + i128::from(units)).min(depth);
+            }
+        }
+    }
+
     /// Units arrived: the first determine the round trip, and a round may end.
     fn came(&mut self, request: usize, units: u64) {
         let now = self.now;
@@ -523,11 +600,14 @@ impl Plain {
         self.hear(self.requests[request].user);
         self.requests[request].total = Some(units);
         self.told(request);
-        let PlainRequest { total, released, granted, window, received, charged, .. } = self.requests[request];
+        let PlainRequest { total, released, granted, window, received, unread, charged, .. } = self.requests[request];
         if let (Some(total), true) = (total, released) {
             let target = total.min(granted + window);
             self.learn(request, total);
-            self.charge_exactly(request, if charged < target { target } else { charged.min(target.max(received)) });
+            self.charge_exactly(
+                request,
+                if charged < target { target } else { charged.min(target.max(received + unread)) },
+            );
         }
     }
 
@@ -647,7 +727,10 @@ impl Plain {
     /// The expected remaining size of the request, as far as known.
     fn left(&self, request: usize) -> u64 {
         let r = &self.requests[request];
-        r.total.map_or_else(|| r.granted.max(self.presumed()), |total| total.saturating_sub(r.granted + r.window))
+        r.total.map_or_else(
+            || r.granted.max(r.received + r.unread).max(self.presumed()),
+            |total| total.saturating_sub(r.granted + r.window),
+        )
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {
@@ -706,7 +789,7 @@ impl Plain {
             let r = &self.requests[request];
             if self.rest(request).is_none() && r.window < longest {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
-                let in_flight: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
+                let in_flight: u64 = all.map(PlainRequest::in_flight).sum();
                 let trip_ns = r.trip_ns.unwrap_or(0);
                 // The pace brings a unit in a nanosecond, and the link its estimated capacity.
                 let carried = set.setup().rate * Nanos(trip_ns).as_secs_f64();
@@ -757,6 +840,7 @@ impl Plain {
     /// Checks a turn against what should be next.
     fn check(&mut self, said: Option<Turn>) -> Result<(), TestCaseError> {
         self.expire();
+        self.return_absent();
         let freed: Vec<_> = (0..self.requests.len()).filter(|&request| self.is_freed(request)).collect();
         if !freed.is_empty() {
             // All of these come first, in any order.
@@ -815,11 +899,16 @@ proptest! {
     #[test]
     fn it_is_its_definitions(
         set in settings(),
-        events in events(prop_oneof![0u64..50, 0u64..1000], 400),
+        events in events(
+            prop_oneof![0u64..50, 0u64..1000],
+            400,
+            prop_oneof![40 => Just(0), 60 => 1u64..400, 2 => 100_000_000u64..600_000_000],
+        ),
     ) {
         let mut scheduler = build(&set.knobs(), &set.setup());
         let mut plain = Plain::new(set);
-        scheduler.far_queue(Some(FarDelay::of(Nanos(if set.short { 0 } else { DELAY_NS }))), Nanos::ZERO);
+        let far = FarDelay::of(Nanos(if set.short { 0 } else { DELAY_NS }));
+        scheduler.far_queue(Some(far), Nanos::ZERO);
         prop_assert_eq!(figure(&*scheduler, "pace"), PACE);
         // A full bucket, as both know the pace now.
         scheduler.dequeue(Nanos(DELAY_NS));
@@ -827,7 +916,9 @@ proptest! {
         let mut now = DELAY_NS;
         plain.now = now;
         for (event, gap) in events {
-            now += gap;
+            // Before anything is overdue.
+            now += if now < 10_000_000_000 { gap } else { gap % 400 };
+            scheduler.far_queue(Some(far), Nanos(now));
             plain.advance(now);
             tell(&mut *scheduler, event, Nanos(now));
             plain.event(event);
@@ -843,7 +934,11 @@ proptest! {
     #[test]
     fn no_event_breaks_it_and_nothing_stays_behind(
         set in settings(),
-        events in events(prop_oneof![0u64..2000, Just(u64::MAX), any::<u64>()], u64::MAX / 500),
+        events in events(
+            prop_oneof![0u64..2000, Just(u64::MAX), any::<u64>()],
+            u64::MAX / 500,
+            prop_oneof![2 => Just(0), 3 => 1..u64::MAX / 500],
+        ),
         from in prop_oneof![Just(0u64), Just(u64::MAX - 1000)],
     ) {
         let mut scheduler = build(&set.knobs(), &set.setup());

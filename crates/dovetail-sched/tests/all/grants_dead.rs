@@ -195,36 +195,3 @@ fn a_response_that_has_begun_is_not_silent_for_much_longer_than_twelve_seconds()
         assert!((9..=10).contains(&overdue.len()) && overdue.iter().all(is_in_time), "{overdue:?}");
     }
 }
-
-#[test]
-fn tunnels_whose_responses_end_late_leave_no_part_of_the_link_idle() {
-    // Half of the responses are shorter than most, and the gateway knows only with the next request in the same tunnel.
-    const LASTS: Nanos = Nanos::from_secs(3);
-    const USERS: u32 = 300;
-    let size = |user: u32| if user.is_multiple_of(2) { 20 } else { 380 };
-    let mut gateway = "grants:learn=off".parse::<RequestSpec>().unwrap().build(&SETUP).unwrap();
-    gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
-    for user in 0..USERS {
-        gateway.set_user(UserId(user), ClassId(0), Nanos::ZERO);
-        ask(&mut *gateway, user, Nanos::ZERO);
-    }
-    let (mut ends, mut carried) = (VecDeque::new(), 0);
-    for milli in 0..60_000 {
-        let now = Nanos::from_millis(milli);
-        if milli % 20 == 0 {
-            gateway.far_queue(Some(FarDelay::of(Nanos::from_millis(60))), now);
-        }
-        while ends.front().is_some_and(|&(at, _)| at <= now) {
-            let Some((_, user)) = ends.pop_front() else { break };
-            gateway.received(RequestId(user), size(user), now);
-            gateway.ended(RequestId(user), now);
-            ask(&mut *gateway, user, now);
-        }
-        while let Some(turn) = gateway.dequeue(now) {
-            ends.push_back((now + LASTS, turn.request.0));
-            carried += if milli >= 20_000 { size(turn.request.0) + SETUP.overhead } else { 0 };
-        }
-    }
-    let share = carried as f64 / (40.0 * SETUP.rate);
-    assert!((0.95..1.05).contains(&share), "{share}");
-}

@@ -53,6 +53,7 @@ mod grants;
 mod grants_dead;
 mod grants_fair;
 mod grants_link;
+mod grants_tunnels;
 mod hostile_costs;
 mod lone;
 mod mr3;

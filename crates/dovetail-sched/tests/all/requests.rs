@@ -138,6 +138,7 @@ enum Event {
     Ended(u32),
     Stray(Option<u32>, u64),
     FarQueue(Option<u64>, Option<u64>),
+    Unread(u32, u64),
     Offers(u32, u64),
     RoundTrip(u32, u64),
     Uplink(bool),
@@ -158,6 +159,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => rate().prop_map(Event::Rate),
         2 => (id(), units()).prop_map(|(id, units)| Event::Length(id, units)),
         6 => (id(), units()).prop_map(|(id, units)| Event::Received(id, units)),
+        3 => (id(), units()).prop_map(|(id, units)| Event::Unread(id, units)),
         4 => id().prop_map(Event::Ready),
         3 => id().prop_map(Event::Ended),
         2 => (prop::option::of(0..CLASSES + 1), units()).prop_map(|(class, units)| Event::Stray(class, units)),
@@ -252,6 +254,7 @@ proptest! {
                 Event::Rate(rate) => gateway.set_rate(rate, now),
                 Event::Length(id, units) => gateway.length(RequestId(id), units, now),
                 Event::Received(id, units) => gateway.received(RequestId(id), units, now),
+                Event::Unread(id, units) => gateway.unread(RequestId(id), units, now),
                 Event::Ready(id) => gateway.ready(RequestId(id), now),
                 Event::Ended(id) => {
                     gateway.ended(RequestId(id), now);

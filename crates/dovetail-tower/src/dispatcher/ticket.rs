@@ -151,6 +151,13 @@ impl<K> Ticket<K> {
         self.shared.pump(guard);
     }
 
+    /// Reports that this many units of the response have arrived and were not taken in yet.
+    pub fn unread(&self, units: u64) {
+        let (mut state, now) = self.shared.enter();
+        state.scheduler.unread(self.request(), units, now);
+        self.shared.pump(state);
+    }
+
     /// Reports whether received units are waiting for the request's client to take them; that time counts as the client's.
     pub fn client_blocked(&self, is_blocked: bool) {
         let (mut state, now) = self.shared.enter();

@@ -65,6 +65,9 @@ impl Tunnel {
                     }
                     self.came.set(self.came.get() + came as u64);
                     self.ahead.set(self.ahead.get() + came as u64);
+                    if let Some(place) = &*self.place.borrow() {
+                        place.unread(self.ahead.get());
+                    }
                     self.came_at.set(Some(Instant::now()));
                     // Passing it on waits for the client.
                     self.says(false);

@@ -424,6 +424,10 @@ impl RequestScheduler for Capped {
         self.policy.received(request, units, now);
     }
 
+    fn unread(&mut self, request: RequestId, units: u64, now: Nanos) {
+        self.policy.unread(request, units, now);
+    }
+
     fn ready(&mut self, request: RequestId, now: Nanos) {
         let Some((user, class)) = self.who(request) else { return };
         if !self.responses[request.0 as usize].is_released {

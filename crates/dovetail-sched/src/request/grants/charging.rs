@@ -6,10 +6,9 @@ use crate::{
     request::{ClassId, RequestId, UserId},
 };
 
-/// How long tokens for units that did not arrive are refunded: until most next requests in a tunnel, at which a response in it
-/// ends. Otherwise a fast link full of tunnels would be idle for a third of the time. When many servers are given up that never
-/// answered, which takes longer, the link has been idle for those tokens, and they would be let in beside others.
-const TOKENS_KEPT: Nanos = Nanos::from_secs(10);
+/// How long tokens for units that did not arrive are refunded: a far server's round trip and some queue. Later the link has
+/// been idle for them, and they would be let in beside others.
+const TOKENS_KEPT: Nanos = Nanos::from_secs(1);
 
 /// The gain of the running mean of targets.
 const MEAN_GAIN: f64 = 1.0 / 32.0;
@@ -42,7 +41,7 @@ impl Grants {
             let response = &mut self.responses[request.0 as usize];
             let before = response.in_flight();
             response.charged += more;
-            self.in_flight += response.in_flight() - before;
+            self.in_flight += u128::from(response.in_flight() - before);
             response.paid = response.paid.saturating_add(paid);
             response.charged_at = now;
         }
@@ -61,14 +60,16 @@ impl Grants {
         response.paid -= paid;
         let before = response.in_flight();
         response.charged -= less;
-        self.in_flight -= before - response.in_flight();
-        let is_recent = now - response.charged_at <= TOKENS_KEPT;
+        let absent = response.absent.min(less);
+        response.absent -= absent;
+        self.in_flight -= u128::from(before - response.in_flight());
+        let is_recent = now - response.charged_at.max(response.arrived_at) <= TOKENS_KEPT;
         if let Some(user) = self.accounts.user(request)
             && let Some(class) = self.accounts.class_of(user)
         {
             if is_recent {
                 self.pace.advance(now);
-                self.pace.refund(less);
+                self.pace.refund(less - absent);
             }
             self.classes.refund(class, less, self.parts(class), paid);
             self.users.refund(user, class, less);

@@ -28,8 +28,9 @@
 //! small part of a turn, as long as there are few of them (`overdue.rs`).
 //!
 //! A charge is taken from the tokens and added to the class's counter and the user's service; unrequested units belong to no
-//! user. A refund reverses all three, but never more of the counter than it grew by, and tokens only within ten seconds of
-//! the charge.
+//! user. A refund reverses all three, but never more of the counter than it grew by, and tokens only within a second of the
+//! charge or of the last arrival. Tokens for what a tunnel's silent server was permitted to send, and did not, return earlier
+//! (`absent.rs`).
 //!
 //! **Windows grow** while they are what limits a sender (`growth.rs`): by a quantum at each turn while the link carries more
 //! than is requested, faster for senders far away, and by a quarter where a class or user would otherwise stay below its share.
@@ -112,7 +113,9 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+mod absent;
 mod age;
+mod arrivals;
 mod charging;
 mod classes;
 mod counted;
@@ -133,6 +136,7 @@ mod users;
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use self::{
+    absent::Absent,
     age::Age,
     classes::Classes,
     counted::Counted,
@@ -240,6 +244,7 @@ pub struct Grants {
     counted: Counted,
     pace: Pace,
     overdue: Overdue,
+    absent: Absent,
     // Responses that may be taken in to their end. An id may already be free again: the response's state tells.
     freed: VecDeque<RequestId>,
     // The running mean of the targets of released responses, in units.
@@ -269,8 +274,9 @@ impl Grants {
             counted: Counted::new(silence),
             pace: Pace::new(setup.rate, setup.quantum, delay, learns),
             overdue: Overdue::default(),
+            absent: Absent::default(),
             freed: VecDeque::new(),
-            mean_target: setup.quantum.saturating_add(setup.window) as f64,
+            mean_target: setup.quantum.saturating_add(setup.window).min(FIRST.max(setup.quantum)) as f64,
             next_number: 0,
             waiting: 0,
             released: 0,
@@ -348,10 +354,10 @@ impl RequestScheduler for Grants {
         if let Some(total) = response.total
             && response.state == State::Released
         {
-            let (target, received) = (response.target(), response.received);
+            let (target, arrived) = (response.target(), response.arrived());
             self.learn_size(request, total);
             self.charge_up_to(request, target, now);
-            self.refund_down_to(request, target.max(received), now);
+            self.refund_down_to(request, target.max(arrived), now);
         }
         self.settle(user, class, now);
     }
@@ -361,19 +367,23 @@ impl RequestScheduler for Grants {
             self.counted.trust(user);
         }
         let Some((user, class)) = self.hear(request) else { return };
-        self.pace.advance(now);
-        self.pace.came(units);
+        let Response { received: before, unread, .. } = self.responses[request.0 as usize];
+        self.arrive(request, units, unread.saturating_sub(units), now);
         let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
         let response = &mut self.responses[request.0 as usize];
-        let (before, in_flight) = (response.received, response.in_flight());
-        response.received = before.saturating_add(units);
-        self.in_flight -= in_flight - response.in_flight();
-        let received = response.received;
-        if response.round.came(before, received, delay, now) {
+        if response.round.came(before, response.received, delay, now) {
             self.fills_until = now + FILLS;
         }
         self.review(request, user, class);
-        self.charge_up_to(request, received, now);
+        self.charge_up_to(request, self.responses[request.0 as usize].arrived(), now);
+        self.settle(user, class, now);
+    }
+
+    fn unread(&mut self, request: RequestId, units: u64, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        self.arrive(request, 0, units, now);
+        self.review(request, user, class);
+        self.charge_up_to(request, self.responses[request.0 as usize].arrived(), now);
         self.settle(user, class, now);
     }
 
@@ -442,6 +452,7 @@ impl RequestScheduler for Grants {
             }
         }
         self.promote(now);
+        self.return_absent(now);
         while let Some(request) = self.freed.pop_front() {
             if let Some(turn) = self.free_turn(request) {
                 return Some(turn);

@@ -29,8 +29,15 @@ pub(super) struct Response {
     pub(super) offered: u64,
     /// Units taken in.
     pub(super) received: u64,
+    /// Units that have arrived and were not taken in, as far as known.
+    pub(super) unread: u64,
     /// Units charged to its class and its user, less refunds.
     pub(super) charged: u64,
+    /// Units charged that will not arrive, as far as known.
+    pub(super) absent: u64,
+    /// When units last arrived, and whether it will be examined whether more do.
+    pub(super) arrived_at: Nanos,
+    pub(super) is_listed: bool,
     /// Whether units wait that may not be taken in.
     pub(super) ready: bool,
     /// Whether they have waited for too long.
@@ -75,15 +82,20 @@ impl Response {
         self.total.map_or(sendable, |total| total.min(sendable))
     }
 
-    /// Units charged and not received.
-    pub(super) fn in_flight(&self) -> u128 {
-        u128::from(self.charged.saturating_sub(self.received))
+    /// Units that have arrived, as far as known.
+    pub(super) fn arrived(&self) -> u64 {
+        self.received.saturating_add(self.unread)
+    }
+
+    /// Units charged that have not arrived, unless absent.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.charged.saturating_sub(self.arrived()).saturating_sub(self.absent)
     }
 
     /// The units left to elicit; if the length is not known, as many as have been granted, and no less than `presumed`. Sizes
     /// have heavy tails: a response that has lasted this long is expected to last as long again.
     pub(super) fn left(&self, presumed: u64) -> u64 {
-        self.total.map_or_else(|| self.granted.max(presumed), |total| total - self.target())
+        self.total.map_or_else(|| self.granted.max(self.arrived()).max(presumed), |total| total - self.target())
     }
 
     /// The units left to grant, if the sender may send to the end; `None` if it may not, or if the length is unknown.

@@ -146,7 +146,7 @@ impl Grants {
             self.refund_down_to(request, received, now);
         }
         let response = core::mem::take(&mut self.responses[request.0 as usize]);
-        self.in_flight -= response.in_flight();
+        self.in_flight -= u128::from(response.in_flight());
         self.accounts.left(request);
         self.settle(user, class, now);
     }

@@ -226,6 +226,8 @@ impl RequestScheduler for MsfRs {
         }
     }
 
+    fn unread(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
     fn ready(&mut self, _request: RequestId, _now: Nanos) {}
 
     #[inline]

@@ -115,6 +115,10 @@ impl RequestScheduler for Witness {
         self.scheduler.received(request, units, now);
     }
 
+    fn unread(&mut self, request: RequestId, units: u64, now: Nanos) {
+        self.scheduler.unread(request, units, now);
+    }
+
     fn ready(&mut self, request: RequestId, now: Nanos) {
         self.say(now, request, Said::Ready);
         self.scheduler.ready(request, now);

@@ -358,7 +358,7 @@ impl Pace {
     }
 
     /// Whether nothing has arrived for so long that the link carries nothing.
-    fn is_interrupted(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         let turn_ns = self.turn / (self.given * MIN_JUMP) * 1e9;
         self.at - self.came > Nanos::from_f64(turn_ns).max(MIN_GAP)
     }

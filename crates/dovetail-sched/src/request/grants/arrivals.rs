@@ -1,0 +1,54 @@
+//! What arrives, and what does not.
+
+use super::{Grants, absent};
+use crate::{Nanos, request::RequestId};
+
+impl Grants {
+    /// Units of a response have arrived: `taken` more were taken in, and `unread` in all were not.
+    pub(super) fn arrive(&mut self, request: RequestId, taken: u64, unread: u64, now: Nanos) {
+        self.pace.advance(now);
+        let response = &mut self.responses[request.0 as usize];
+        let (arrived, in_flight) = (response.arrived(), response.in_flight());
+        response.received = response.received.saturating_add(taken);
+        response.unread = unread;
+        let units = response.arrived().saturating_sub(arrived);
+        let appeared = response.absent.min(units);
+        response.absent -= appeared;
+        self.in_flight = self.in_flight - u128::from(in_flight) + u128::from(response.in_flight());
+        if units > 0 {
+            response.arrived_at = now;
+            if response.is_open() && !core::mem::replace(&mut response.is_listed, true) {
+                self.absent.list(request, response.number, now);
+            }
+        }
+        self.pace.came(units);
+        self.pace.spend(appeared);
+    }
+
+    /// Returns the tokens of responses that are silent.
+    pub(super) fn return_absent(&mut self, now: Nanos) {
+        // Each once, even at the end of time.
+        for _ in 0..self.absent.len() {
+            let Some(absent::Listed { request, number, .. }) = self.absent.next(now) else { break };
+            let response = &mut self.responses[request.0 as usize];
+            if response.number != number {
+                continue;
+            }
+            response.is_listed = false;
+            if !response.is_open() {
+                continue;
+            }
+            let patience = absent::patience(response.round.trip() + self.pace.delay().unwrap_or(Nanos::ZERO));
+            let is_silent = !response.ready && now - response.arrived_at.max(response.charged_at) >= patience;
+            if !is_silent || self.pace.is_interrupted() {
+                response.is_listed = true;
+                self.absent.list(request, number, now);
+                continue;
+            }
+            let units = response.in_flight();
+            response.absent += units;
+            self.in_flight -= u128::from(units);
+            self.pace.refund(units);
+        }
+    }
+}
