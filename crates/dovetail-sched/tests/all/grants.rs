@@ -745,6 +745,13 @@ impl Plain {
         r.total.unwrap_or(u64::MAX).min(r.granted + r.window)
     }
 
+    /// What a turn charges the response up to. Of unknown length, it is expected to become twice as long at most.
+    fn due(&self, request: usize) -> u64 {
+        let r = &self.requests[request];
+        let most = if r.total.is_some() { u64::MAX } else { 2 * r.granted.max(r.received + r.unread) };
+        self.target(request).min(most)
+    }
+
     fn turn(&mut self, request: usize) -> Turn {
         let set = self.set;
         let user = self.requests[request].user;
@@ -782,7 +789,7 @@ impl Plain {
                 self.learn(request, total);
             }
         } else {
-            self.charge_exactly(request, charged.max(target));
+            self.charge_exactly(request, charged.max(self.due(request)));
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
             let mut others = (0..self.requests.len()).filter(|&other| self.is_candidate(other));
             let of_same_user = others.any(|other| self.requests[other].user == user);
@@ -825,7 +832,7 @@ impl Plain {
                 if window > before {
                     units += self.grant(request, 0);
                     let charged = self.requests[request].charged;
-                    self.charge_exactly(request, charged.max(self.target(request)));
+                    self.charge_exactly(request, charged.max(self.due(request)));
                 }
             }
         }

@@ -49,6 +49,24 @@ async fn time_alone_gives_turns() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_lies_unread_is_charged_once() {
+    let dispatcher = dispatcher("grants", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let tokens = || {
+        let figures = dispatcher.totals().figures;
+        figures.into_iter().find_map(|(name, value)| (name == "tokens").then_some(value)).expect("grants has tokens")
+    };
+    let ticket = arrive(&dispatcher, 0, 0);
+    let released = tokens();
+    ticket.unread(100_000);
+    let charged = tokens();
+    assert!((80_000.0..100_000.0).contains(&(released - charged)), "{released} {charged}");
+    ticket.unread(100_000);
+    ticket.received(40_000);
+    ticket.unread(60_000);
+    assert_eq!(tokens(), charged);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_number_without_users_goes_to_another_class_whose_counts_begin_at_zero() {
     let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 1.0, 1.0]);
     let used = || dispatcher.used_classes();

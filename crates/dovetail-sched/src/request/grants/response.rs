@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! target = min(total, granted + window)      what the sender may have sent, `total` if that is known
-//! received <= charged                        and charged = target once the length is known
+//! arrived = received + unread <= charged     and charged = target once the length is known
 //! ```
 //!
 //! Before the length is known a release is charged the expected size, and so may be charged less than its target.
@@ -35,7 +35,7 @@ pub(super) struct Response {
     pub(super) charged: u64,
     /// Units charged that will not arrive, as far as known.
     pub(super) absent: u64,
-    /// When units last arrived, and whether it will be examined whether more do.
+    /// When units last arrived, and whether it is listed in case that no more do.
     pub(super) arrived_at: Nanos,
     pub(super) is_listed: bool,
     /// Whether units wait that may not be taken in.
@@ -82,6 +82,13 @@ impl Response {
         self.total.map_or(sendable, |total| total.min(sendable))
     }
 
+    /// Units that the sender is expected to have sent so far: all that it may if the length is known, else no more than twice
+    /// what has been granted or has arrived. It may have a window many times as long, and most responses end before that.
+    pub(super) fn expected(&self) -> u64 {
+        let target = self.target();
+        self.total.map_or_else(|| target.min(self.granted.max(self.arrived()).saturating_mul(2)), |_| target)
+    }
+
     /// Units that have arrived, as far as known.
     pub(super) fn arrived(&self) -> u64 {
         self.received.saturating_add(self.unread)
@@ -92,8 +99,8 @@ impl Response {
         self.charged.saturating_sub(self.arrived()).saturating_sub(self.absent)
     }
 
-    /// The units left to elicit; if the length is not known, as many as have been granted, and no less than `presumed`. Sizes
-    /// have heavy tails: a response that has lasted this long is expected to last as long again.
+    /// The units left to elicit; if the length is not known, as many as have been granted or have arrived, and no less than
+    /// `presumed`. Sizes have heavy tails: a response that has lasted this long is expected to last as long again.
     pub(super) fn left(&self, presumed: u64) -> u64 {
         self.total.map_or_else(|| self.granted.max(self.arrived()).max(presumed), |total| total - self.target())
     }

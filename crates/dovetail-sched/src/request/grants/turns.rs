@@ -99,8 +99,8 @@ impl Grants {
     ) -> u64 {
         let response = &mut self.responses[request.0 as usize];
         let units = response.grant(due);
-        let target = response.target();
-        self.charge_up_to(request, target, now);
+        let expected = response.expected();
+        self.charge_up_to(request, expected, now);
         let Response { round, grew_at, .. } = &self.responses[request.0 as usize];
         // The pace is higher than what the link carries while the far queue is short.
         let product = self.pace.capacity() * round.told_trip().as_secs_f64();
@@ -123,8 +123,8 @@ impl Grants {
         response.grow(growth, &self.setup, product);
         response.grew_at = now;
         let units = units + response.grant(0);
-        let target = response.target();
-        self.charge_up_to(request, target, now);
+        let expected = response.expected();
+        self.charge_up_to(request, expected, now);
         units
     }
 
