@@ -1,6 +1,7 @@
 //! `grants` against its definitions: every request, user and class is examined before every turn, and events occur that no
 //! reasonable environment would send.
 
+use crate::figures::figure;
 use dovetail_sched::{
     Nanos, Weight,
     request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
@@ -19,16 +20,6 @@ const WEIGHTS: [f64; 4] = [0.5, 1.0, 3.0, 4.0];
 fn build(knobs: &str, setup: &RequestSetup) -> Box<dyn RequestScheduler> {
     let spec: RequestSpec = format!("grants:{knobs}").parse().expect("knobs that exist");
     spec.build(setup).expect("values in range")
-}
-
-fn figure(scheduler: &dyn RequestScheduler, name: &str) -> f64 {
-    let mut found = None;
-    scheduler.figures(&mut |other, value| {
-        if other == name {
-            found = Some(value);
-        }
-    });
-    found.expect("a figure of this name")
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,10 @@
 //! `grants` in front of a simple model of a link: the far queue is kept short and the link full, the link's capacity is found,
 //! no class starves meanwhile, short responses end sooner, and long ones end.
 
-use crate::far_link::{FarLink, Job};
+use crate::{
+    far_link::{FarLink, Job},
+    figures::figure,
+};
 use dovetail_sched::request::{RequestScheduler, RequestSetup, RequestSpec};
 
 const SECOND: u64 = 1_000_000_000;
@@ -11,16 +14,6 @@ const RATE: f64 = 239_000.0;
 
 fn build(knobs: &str, setup: &RequestSetup) -> Box<dyn RequestScheduler> {
     knobs.parse::<RequestSpec>().expect("a policy").build(setup).expect("a setup in range")
-}
-
-fn figure(scheduler: &dyn RequestScheduler, name: &str) -> f64 {
-    let mut found = None;
-    scheduler.figures(&mut |other, value| {
-        if other == name {
-            found = Some(value);
-        }
-    });
-    found.expect("a figure of this name")
 }
 
 /// Pseudo-random numbers (SplitMix64).

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::figures::figure;
 use dovetail_sched::{
     Nanos, Weight,
     request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
@@ -33,12 +34,6 @@ fn ask(gateway: &mut dyn RequestScheduler, user: u32, now: Nanos) {
 fn due(of: &mut VecDeque<(Nanos, u32)>, now: Nanos) -> Vec<u32> {
     let count = of.partition_point(|&(at, _)| at <= now);
     of.drain(..count).map(|(_, user)| user).collect()
-}
-
-fn tokens(gateway: &dyn RequestScheduler) -> f64 {
-    let mut found = f64::NAN;
-    gateway.figures(&mut |name, value| found = if name == "tokens" { value } else { found });
-    found
 }
 
 /// Half of the responses are shorter than most, and all arrive `comes` after the release; the next request in the same tunnel
@@ -105,13 +100,13 @@ fn what_arrives_is_charged_before_it_is_taken_in() {
         let mut gateway = gateway(&setup, 1);
         gateway.far_queue(far, Nanos::ZERO);
         assert!(gateway.dequeue(Nanos::ZERO).is_some_and(|turn| turn.releases));
-        let before = tokens(&*gateway);
+        let before = figure(&*gateway, "tokens");
         gateway.received(RequestId(0), 100, Nanos::ZERO);
         if let Some(units) = unread {
             gateway.unread(RequestId(0), units, Nanos::ZERO);
             gateway.unread(RequestId(0), units, Nanos::ZERO);
         }
-        before - tokens(&*gateway)
+        before - figure(&*gateway, "tokens")
     };
     // The release was charged everything that may be sent: 3,100.
     assert_eq!([after(None), after(Some(2_000)), after(Some(3_000)), after(Some(3_500))], [0.0, 0.0, 0.0, 500.0]);
@@ -119,9 +114,9 @@ fn what_arrives_is_charged_before_it_is_taken_in() {
     let mut gateway = gateway(&setup, 1);
     gateway.dequeue(Nanos::ZERO);
     gateway.unread(RequestId(0), 3_500, Nanos::ZERO);
-    let before = tokens(&*gateway);
+    let before = figure(&*gateway, "tokens");
     gateway.received(RequestId(0), 3_500, Nanos::ZERO);
-    assert_eq!(tokens(&*gateway), before);
+    assert_eq!(figure(&*gateway, "tokens"), before);
 }
 
 /// How many requests are released from 2 s to 4 s, if each is answered 20 ms later with ten units, unless that is after `stops`,

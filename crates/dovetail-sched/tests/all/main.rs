@@ -2,6 +2,8 @@
 
 #[path = "support/far_link.rs"]
 mod far_link;
+#[path = "support/figures.rs"]
+mod figures;
 #[path = "support/gps.rs"]
 mod fluid;
 #[path = "support/fluid_run.rs"]

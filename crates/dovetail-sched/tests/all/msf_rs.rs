@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::figures::figure;
 use dovetail_sched::{
     Nanos, Weight,
     request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
@@ -244,16 +245,6 @@ fn tell(gateway: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         // A change of the period names all knobs: see `spec`.
         Event::Period(_) | Event::Nothing => {}
     }
-}
-
-fn figure(gateway: &dyn RequestScheduler, name: &str) -> f64 {
-    let mut found = None;
-    gateway.figures(&mut |figure, value| {
-        if figure == name {
-            found = Some(value);
-        }
-    });
-    found.unwrap_or_else(|| panic!("there is no figure {name}"))
 }
 
 fn spec(period_ms: u64, growth: f64, window: f64, by_users: bool) -> RequestSpec {

@@ -78,15 +78,23 @@ pub(super) enum State {
 impl Response {
     /// Units that the sender may have sent so far.
     pub(super) fn target(&self) -> u64 {
-        let sendable = self.granted.saturating_add(self.window);
-        self.total.map_or(sendable, |total| total.min(sendable))
+        self.total.unwrap_or(u64::MAX).min(self.sendable())
     }
 
     /// Units that the sender is expected to have sent so far: all that it may if the length is known, else no more than twice
     /// what has been granted or has arrived. It may have a window many times as long, and most responses end before that.
     pub(super) fn expected(&self) -> u64 {
-        let target = self.target();
-        self.total.map_or_else(|| target.min(self.granted.max(self.arrived()).saturating_mul(2)), |_| target)
+        self.total.unwrap_or_else(|| self.so_far().saturating_mul(2)).min(self.sendable())
+    }
+
+    /// Units that its windows permit, however long it is.
+    fn sendable(&self) -> u64 {
+        self.granted.saturating_add(self.window)
+    }
+
+    /// Units that have been granted or have arrived, whichever is more.
+    fn so_far(&self) -> u64 {
+        self.granted.max(self.arrived())
     }
 
     /// Units that have arrived, as far as known.
@@ -102,12 +110,12 @@ impl Response {
     /// The units left to elicit; if the length is not known, as many as have been granted or have arrived, and no less than
     /// `presumed`. Sizes have heavy tails: a response that has lasted this long is expected to last as long again.
     pub(super) fn left(&self, presumed: u64) -> u64 {
-        self.total.map_or_else(|| self.granted.max(self.arrived()).max(presumed), |total| total - self.target())
+        self.total.map_or_else(|| self.so_far().max(presumed), |total| total - self.target())
     }
 
     /// The units left to grant, if the sender may send to the end; `None` if it may not, or if the length is unknown.
     pub(super) fn rest(&self) -> Option<u64> {
-        let total = self.total.filter(|&total| total <= self.granted.saturating_add(self.window))?;
+        let total = self.total.filter(|&total| total <= self.sendable())?;
         Some(total.saturating_sub(self.granted))
     }
 
