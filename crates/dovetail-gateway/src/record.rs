@@ -52,6 +52,8 @@ pub(crate) struct Record {
     pub(crate) spending: Arc<Spending>,
     /// Whether it was completed.
     pub(crate) is_whole: Cell<bool>,
+    /// Whether the client was sent a refusal.
+    pub(crate) is_refused: Cell<bool>,
     /// Whether it became a tunnel, whatever its method.
     pub(crate) is_tunnel: Cell<bool>,
 }
@@ -84,6 +86,7 @@ impl Record {
             queue: Cell::default(),
             spending: Arc::default(),
             is_whole: Cell::new(false),
+            is_refused: Cell::new(false),
             is_tunnel,
         }
     }
@@ -135,6 +138,7 @@ impl Drop for Record {
                 class: config.classes.get(self.class.0 as usize).map_or("", |class| &class.name),
                 status: self.status.get(),
                 is_whole: self.is_whole.get(),
+                is_refused: self.is_refused.get(),
                 is_tunnel: self.is_tunnel.get(),
                 sent_bytes: self.sent.get(),
                 uploaded_bytes: self.uploaded.get(),

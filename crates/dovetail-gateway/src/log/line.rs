@@ -20,6 +20,7 @@ pub(crate) struct Line<'a> {
     pub(crate) class: &'a str,
     pub(crate) status: u16,
     pub(crate) is_whole: bool,
+    pub(crate) is_refused: bool,
     pub(crate) is_tunnel: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) uploaded_bytes: u64,
@@ -34,12 +35,12 @@ impl Line<'_> {
     pub(super) fn squid(&self) -> String {
         let mut text = String::with_capacity(160);
         let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let result = match (self.is_tunnel, self.status, self.is_whole) {
+        let result = match (self.is_tunnel, self.status, self.server) {
             (_, 0, _) => "NONE_NONE_ABORTED",
-            (_, 407 | 403, _) if self.server.is_none() => "TCP_DENIED",
+            (_, 407 | 403, None) => "TCP_DENIED",
             (true, ..) => "TCP_TUNNEL",
-            (_, _, false) if self.server.is_some() => "TCP_MISS_ABORTED",
-            (_, _, false) => "NONE_NONE",
+            (_, _, None) if !self.is_whole => "NONE_NONE",
+            (_, _, Some(_)) if !self.is_whole && !self.is_refused => "TCP_MISS_ABORTED",
             _ => "TCP_MISS",
         };
         let user = match self.who {

@@ -261,6 +261,7 @@ impl Client {
         }
         let page = refusal.page(&self.serving.settings.config().proxy.name, language, how);
         record.status.set(page.status().as_u16());
+        record.is_refused.set(true);
         flow.progress().waits_for(Phase::Transfer);
         page.map(|page| Relay::page(page, record, flow))
     }

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     answer::{answer, is_closed},
-    server::{Server, strict_server},
+    server::{Server, canned, strict_server},
     strict::{self, Message},
     support::{LONG, Running, Setup, connect_from},
 };
@@ -90,6 +90,22 @@ fn a_request_that_cannot_be_read_has_a_page_a_line_and_a_count() {
         assert!(line.contains(&format!(" NONE_NONE/{status} ")) && line.contains(target), "{line}");
     }
     assert_eq!(logged.counted("4xx"), 4);
+}
+
+#[test]
+fn a_response_that_breaks_off_is_logged_as_aborted_and_one_that_is_refused_is_not() {
+    let logged = Logged::start("responses", "");
+    let cases = [
+        ("nonsense\r\n\r\n", "TCP_MISS/502"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "TCP_MISS_ABORTED/200"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "TCP_MISS/200"),
+    ];
+    for (number, (response, logs)) in cases.into_iter().enumerate() {
+        drop(logged.gateway.get(&canned(response, true).url("/")));
+        logged.gateway.quiet();
+        let lines = logged.lines(number + 1);
+        assert!(lines[number].contains(&format!(" {logs} ")), "{response:?}: {}", lines[number]);
+    }
 }
 
 #[test]
