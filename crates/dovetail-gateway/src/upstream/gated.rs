@@ -1,20 +1,26 @@
 //! A connection to a server that is read only as far as the scheduler allows.
 //!
 //! While a response is in flight, every byte that arrives belongs to it, header and all: HTTP/1.1 without pipelining. When none
-//! may be taken in, the socket is only peeked: the scheduler is told that bytes wait, and the task sleeps until its next turn.
+//! may be taken in, the socket is only peeked: the scheduler is told that bytes wait, and the task sleeps until its next turn. What
+//! arrives meanwhile has crossed the link, and a link that slows down is found out by what it still brings: so it is counted, a
+//! few times a second.
 
 use std::{
     cell::{Cell, RefCell},
+    future::Future as _,
     io,
     os::fd::AsFd,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
+use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    time::{Instant, Sleep, sleep_until},
 };
 
 use super::{connect::Upstream, ending::Ending, low_water::LowWater, offered::Offered};
@@ -40,12 +46,17 @@ const SEALED_MORE: u64 = 1_024;
 /// More than can ever arrive: the kernel reduces it to half of the buffer.
 const HELD: u64 = 1 << 30;
 
+/// How often what arrives without a turn is counted. Schedulers measure what a link brings in a second.
+const COUNTS_EVERY: Duration = Duration::from_millis(125);
+
 /// A connection whose reads are limited by its gate.
 #[derive(Debug)]
 pub(crate) struct Gated {
     stream: TcpStream,
     gate: Rc<Gate>,
     reset: Reset,
+    // When to count what arrives without a turn, once a response has waited for one.
+    counts: Option<Pin<Box<Sleep>>>,
 }
 
 /// Whether the server has reset a connection, as far as writes know.
@@ -114,7 +125,7 @@ impl Gated {
             lately: Cell::new(0),
             upload: RefCell::default(),
         });
-        (Self { stream: upstream.stream, gate: Rc::clone(&gate), reset: Reset::Never }, gate)
+        (Self { stream: upstream.stream, gate: Rc::clone(&gate), reset: Reset::Never, counts: None }, gate)
     }
 }
 
@@ -302,6 +313,7 @@ impl AsyncRead for Gated {
                     response.progress.waits_for(Phase::Turn);
                     // What arrives meanwhile cannot be used.
                     this.gate.wake_at(&this.stream, HELD);
+                    count(&mut this.counts, &this.stream, response, cx);
                     return Poll::Pending;
                 }
             }
@@ -401,13 +413,88 @@ impl Gated {
     }
 }
 
+/// Reports what lies unread of a response that waits for its turn, and has the task woken to do so again.
+fn count(counts: &mut Option<Pin<Box<Sleep>>>, stream: &TcpStream, response: &Response, cx: &mut Context<'_>) {
+    let counts = counts.get_or_insert_with(|| Box::pin(sleep_until(Instant::now())));
+    while counts.as_mut().poll(cx).is_ready() {
+        if let Ok(unread) = ioctl_fionread(stream) {
+            response.ticket.unread(unread);
+        }
+        counts.as_mut().reset(Instant::now() + COUNTS_EVERY);
+    }
+}
+
 fn is_reset(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
+    use dovetail_sched::request::ClassId;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+        select,
+        time::sleep,
+    };
+
     use super::*;
+    use crate::{
+        config::Config,
+        quota::Quotas,
+        state::{Link, Settings},
+        watch::Watch,
+        who::Who,
+    };
+
+    #[tokio::test]
+    async fn what_arrives_while_a_response_waits_for_its_turn_is_charged() {
+        let text = "[downlink]\nrate = \"64kbps\"\n[access]\nclients = \"127.0.0.0/8\"\n";
+        let settings = Rc::new(Settings::new(Config::parse(text).expect("a configuration")));
+        let link = Rc::new(Link::new(Rc::clone(&settings)).expect("a link"));
+        let who = Who::Address(IpAddr::from([127, 0, 0, 1]));
+        let account = Quotas::new(&settings, &link, None).account(&who, ClassId(0));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let stream = TcpStream::connect(listener.local_addr().expect("its address")).await.expect("a connection");
+        let (mut server, _) = listener.accept().await.expect("it");
+        let offered = Offered::new(&stream, None, true);
+        let (mut gated, gate) = Gated::new(Upstream { stream, server: None, offered }, false, None);
+        let ticket = link.dispatcher().arrive(&who, ClassId(0), None, "x".into());
+        assert!(ticket.is_released());
+        let watch = Watch::default();
+        let watched = watch.begin(Phase::Transfer, None);
+        gate.begin(ticket, Rc::clone(watched.progress()), account);
+        // Half a minute without turns.
+        link.dispatcher().stray(None, 250_000);
+        let tokens = || {
+            let figures = link.dispatcher().totals().figures;
+            figures
+                .into_iter()
+                .find_map(|(name, value)| (name == "tokens").then_some(value))
+                .expect("grants has tokens")
+        };
+        let reads = async {
+            let mut buffer = [0; 10_000];
+            while gated.read(&mut buffer).await.expect("it is open") > 0 {}
+        };
+        let arrives = async {
+            for _ in 0..3 {
+                let before = tokens();
+                server.write_all(&[b'x'; 40_000]).await.expect("it is open");
+                while tokens() > before - 15_000.0 {
+                    sleep(Duration::from_millis(1)).await;
+                }
+            }
+        };
+        select! {
+            () = reads => panic!("the server closes nothing"),
+            () = arrives => {}
+            () = sleep(Duration::from_secs(60)) => panic!("it is not charged"),
+        }
+        assert!(gate.received() < 20_000, "{}", gate.received());
+    }
 
     #[test]
     fn a_header_ends_at_the_empty_line() {

@@ -7,7 +7,8 @@
 //!
 //! A full queue drops probes too. Its length at that time is about its *room*: the longer wait of the probes on either side of
 //! the lost one, and the maximum of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is
-//! not attributed to a full queue.
+//! not attributed to a full queue. A burst may fill the queue between two probes that both find it short, so that is too little
+//! at times; but a queue has room for every wait that a probe returned from, and the longest of those counts too.
 
 use alloc::collections::VecDeque;
 
@@ -136,7 +137,13 @@ impl FarQueue {
         let base = self.base()?;
         let (took, _) = self.last.filter(|&(_, seen)| now - seen < SILENT)?;
         let overdue = self.in_flight.front().map_or(Nanos::ZERO, |&(_, sent)| now - sent);
-        Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
+        Some(FarDelay { delay: took.max(overdue) - base, room: self.room() })
+    }
+
+    /// The queue's room, if it was seen full.
+    fn room(&self) -> Option<Nanos> {
+        let beside_losses = self.room.most()?;
+        Some(beside_losses.max(self.longest.most().unwrap_or_default()))
     }
 
     /// Probes take another path from now on: forgets what is known and ignores those in flight. Numbers continue.
@@ -228,6 +235,9 @@ mod tests {
         // A probe lost while the queue is short gives no information about its room.
         let now = play(&mut far, 1_000, &[22, 0, 25]);
         assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (2, Some(millis(50))));
+        // It has room for what has passed it.
+        let now = play(&mut far, 2_000, &[85, 30]);
+        assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (2, Some(millis(65))));
         let now = play(&mut far, 601_000, &[25, 25]);
         assert_eq!(far.delay(now).and_then(|seen| seen.room), None, "ten minutes later");
         let mut idle = FarQueue::default();

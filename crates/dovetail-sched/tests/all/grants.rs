@@ -152,6 +152,8 @@ struct PlainRequest {
     offered: u64,
     received: u64,
     unread: u64,
+    /// By how much what arrived once exceeded what its windows permit.
+    excess: u64,
     charged: u64,
     /// The part of the charge that is not expected to arrive.
     absent: u64,
@@ -264,7 +266,7 @@ impl Plain {
     /// The units left to let in, if the sender may send them all.
     fn rest(&self, request: usize) -> Option<u64> {
         let r = &self.requests[request];
-        r.total.filter(|&total| r.granted + r.window >= total).map(|total| total.saturating_sub(r.granted))
+        r.total.filter(|&total| r.granted + r.window + r.excess >= total).map(|total| total.saturating_sub(r.granted))
     }
 
     fn is_freed(&self, request: usize) -> bool {
@@ -397,9 +399,8 @@ impl Plain {
         let is_candidate = self.is_candidate(request);
         let r = &mut self.requests[request];
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
-        r.left = r.total.map_or(r.granted.max(r.received + r.unread).max(presumed), |total| {
-            total - total.min(r.granted + r.window)
-        });
+        let so_far = r.granted.max((r.received + r.unread).min(16 * presumed)).max(presumed);
+        r.left = r.total.map_or(so_far, |total| total - total.min(r.granted + r.window + r.excess));
         if r.released && r.total.is_none() && is_candidate {
             r.left /= 2;
             r.is_long |= ahead.0.saturating_add(r.left) > ahead.1.saturating_add(set.user_lead);
@@ -408,8 +409,8 @@ impl Plain {
             }
         }
         r.rank = match (set.order, r.total) {
-            ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
-            ("srpt", None) => (aged(r.granted.max(r.received + r.unread).max(presumed)), r.number),
+            ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window + r.excess)), r.number),
+            ("srpt", None) => (aged(so_far), r.number),
             ("las", _) => (aged(r.granted), r.number),
             ("first", _) if r.granted < set.first => (0, r.number),
             ("first", _) => (1, r.served),
@@ -523,6 +524,9 @@ impl Plain {
         let before = r.received + r.unread;
         (r.received, r.unread) = (r.received + taken, unread);
         let units = (r.received + r.unread).saturating_sub(before);
+        if r.released {
+            r.excess = r.excess.max((r.received + r.unread).saturating_sub(r.granted + r.window));
+        }
         let spent = r.absent.min(units);
         r.absent -= spent;
         self.tokens -= i128::from(spent);
@@ -591,9 +595,9 @@ impl Plain {
         self.hear(self.requests[request].user);
         self.requests[request].total = Some(units);
         self.told(request);
-        let PlainRequest { total, released, granted, window, received, unread, charged, .. } = self.requests[request];
+        let PlainRequest { total, released, received, unread, charged, .. } = self.requests[request];
         if let (Some(total), true) = (total, released) {
-            let target = total.min(granted + window);
+            let target = self.target(request);
             self.learn(request, total);
             self.charge_exactly(
                 request,
@@ -719,8 +723,8 @@ impl Plain {
     fn left(&self, request: usize) -> u64 {
         let r = &self.requests[request];
         r.total.map_or_else(
-            || r.granted.max(r.received + r.unread).max(self.presumed()),
-            |total| total.saturating_sub(r.granted + r.window),
+            || r.granted.max((r.received + r.unread).min(16 * self.presumed())).max(self.presumed()),
+            |total| total.saturating_sub(r.granted + r.window + r.excess),
         )
     }
 
@@ -733,7 +737,7 @@ impl Plain {
 
     fn target(&self, request: usize) -> u64 {
         let r = &self.requests[request];
-        r.total.unwrap_or(u64::MAX).min(r.granted + r.window)
+        r.total.unwrap_or(u64::MAX).min(r.granted + r.window + r.excess)
     }
 
     /// What a turn charges the response up to. Of unknown length, it is expected to become twice as long at most.

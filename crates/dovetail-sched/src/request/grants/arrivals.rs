@@ -8,10 +8,8 @@ impl Grants {
     pub(super) fn arrive(&mut self, request: RequestId, taken: u64, unread: u64, now: Nanos) {
         self.pace.advance(now);
         let response = &mut self.responses[request.0 as usize];
-        let (arrived, in_flight) = (response.arrived(), response.in_flight());
-        response.received = response.received.saturating_add(taken);
-        response.unread = unread;
-        let units = response.arrived().saturating_sub(arrived);
+        let in_flight = response.in_flight();
+        let units = response.arrive(taken, unread);
         let appeared = response.absent.min(units);
         response.absent -= appeared;
         self.in_flight = self.in_flight - u128::from(in_flight) + u128::from(response.in_flight());

@@ -18,7 +18,7 @@
 //! - **Ahead**: the turn preceded users who have had less, or others still repay such turns to a user without another candidate.
 //!   Such turns last only while the response is a candidate.
 //! - **Room**: no request waits after the turn, the far queue is shorter than a quarter of `delay`, and half the bucket is left or
-//!   little is *in flight* (charged and not received, over all responses): less than half of what the pace carries in this round
+//!   little is *in flight* (charged and not arrived, over all responses): less than half of what the pace carries in this round
 //!   trip. Responses from far away arrive in bursts, which empty the bucket although the link idles between them. A response
 //!   alone thus doubles its window in each round trip, until the link is full.
 //! - **Far**: `W < B / 4` is in use. A sender in slow start doubles what it sends in each round trip, and the window has to be there

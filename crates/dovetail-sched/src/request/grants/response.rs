@@ -1,9 +1,13 @@
 //! The state of a response: what of it was let in and what was charged.
 //!
 //! ```text
-//! target = min(total, granted + window)      what the sender may have sent, `total` if that is known
-//! arrived = received + unread <= charged     and charged = target once the length is known
+//! target = min(total, granted + window + excess)      what the sender may have sent, `total` if that is known
+//! arrived = received + unread <= charged              and charged = target once the length is known
 //! ```
+//!
+//! Windows are seldom exactly what an environment was told. A sender that was once seen to use `excess` more is expected to do so
+//! always: otherwise turns would be charged for what has arrived long before, and what they let in only when it arrives, a round
+//! trip too late for a pace to be kept.
 //!
 //! Before the length is known a release is charged the expected size, and so may be charged less than its target.
 
@@ -15,6 +19,10 @@ use crate::Nanos;
 /// waiting units: only more of it is a sign.
 const SIGN: u64 = 8;
 
+/// For how many presumed sizes what has arrived of a response of unknown length counts as its length, even if it was not granted.
+/// Longer ones are to take turns: one that has much unread would be granted all of it at a time, and others' windows lie idle.
+const MAX_SEEN: u64 = 16;
+
 /// A request and its response. All amounts are in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
@@ -25,6 +33,8 @@ pub(super) struct Response {
     pub(super) granted: u64,
     /// Units that may be in flight beyond that.
     pub(super) window: u64,
+    /// Units by which arrivals have exceeded both.
+    pub(super) excess: u64,
     /// The window that its connection offered before.
     pub(super) offered: u64,
     /// Units taken in.
@@ -89,7 +99,18 @@ impl Response {
 
     /// Units that its windows permit, however long it is.
     fn sendable(&self) -> u64 {
-        self.granted.saturating_add(self.window)
+        self.granted.saturating_add(self.window).saturating_add(self.excess)
+    }
+
+    /// Sets what has arrived: `taken` more were taken in, and `unread` in all were not. Returns how many units are new.
+    pub(super) fn arrive(&mut self, taken: u64, unread: u64) -> u64 {
+        let before = self.arrived();
+        self.received = self.received.saturating_add(taken);
+        self.unread = unread;
+        if self.state == State::Released {
+            self.excess += self.arrived().saturating_sub(self.sendable());
+        }
+        self.arrived().saturating_sub(before)
     }
 
     /// Units that have been granted or have arrived, whichever is more.
@@ -110,7 +131,8 @@ impl Response {
     /// The units left to elicit; if the length is not known, as many as have been granted or have arrived, and no less than
     /// `presumed`. Sizes have heavy tails: a response that has lasted this long is expected to last as long again.
     pub(super) fn left(&self, presumed: u64) -> u64 {
-        self.total.map_or_else(|| self.so_far().max(presumed), |total| total - self.target())
+        let seen = self.arrived().min(presumed.saturating_mul(MAX_SEEN));
+        self.total.map_or_else(|| self.granted.max(seen).max(presumed), |total| total - self.target())
     }
 
     /// The units left to grant, if the sender may send to the end; `None` if it may not, or if the length is unknown.

@@ -19,7 +19,9 @@ pub(super) struct Live {
     pub(super) begins: u64,
     pub(super) granted: u64,
     /// Bytes that may be read but were not; unlimited if all may be read.
-    pub(super) unread: u64,
+    pub(super) allowed: u64,
+    /// Bytes that have arrived and were not read, as last reported.
+    pub(super) unread_told: u64,
     /// Bytes of the upload that were not handed to the connection.
     pub(super) upload_left: u64,
     /// Bytes of it that were handed over.
@@ -39,7 +41,8 @@ impl Live {
             left,
             begins: 0,
             granted: 0,
-            unread: 0,
+            allowed: 0,
+            unread_told: 0,
             upload_left,
             uploaded: 0,
             length_told,

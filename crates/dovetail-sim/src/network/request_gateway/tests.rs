@@ -72,6 +72,30 @@ fn a_length_is_told_with_the_end_of_the_header_that_states_it() {
     }
 }
 
+#[test]
+fn what_arrives_is_told_before_it_is_read() {
+    let (lines, outcome) = witnessed(BED, "grants");
+    let mut longest = 0;
+    for (one, exchange) in by_request(&lines).iter().zip(&outcome.exchanges) {
+        let (mut received, mut arrived) = (0, 0);
+        for &(_, said) in one {
+            match said {
+                Said::Received(bytes) => received += bytes,
+                Said::Unread(bytes) => {
+                    assert!(received + bytes > arrived, "{bytes} unread are nothing new");
+                    longest = longest.max(bytes);
+                    arrived = received + bytes;
+                }
+                Said::Ready => assert!(arrived > received, "it waits though nothing has arrived"),
+                _ => {}
+            }
+            arrived = arrived.max(received);
+        }
+        assert!(arrived <= 330 + exchange.bytes, "{arrived} of {}", exchange.bytes);
+    }
+    assert!(longest > 8_000, "{longest}: the rest of a window arrives");
+}
+
 /// How the gateway's connection to the one server goes from one request to the next, if there is one request at a time: the
 /// window that it offers.
 #[derive(Default)]

@@ -23,6 +23,7 @@ pub(super) enum Said {
     MayRead { window: u64 },
     Length(u64),
     Received(u64),
+    Unread(u64),
     Ready,
     Offers(u64),
     RoundTrip(Nanos),
@@ -116,6 +117,7 @@ impl RequestScheduler for Witness {
     }
 
     fn unread(&mut self, request: RequestId, units: u64, now: Nanos) {
+        self.say(now, request, Said::Unread(units));
         self.scheduler.unread(request, units, now);
     }
 

@@ -37,6 +37,9 @@
 //! link has carried that much. A second would not prove it, since what waits unread in many windows can be read in one. A short
 //! queue has a pace of up to `C·(1 + g)`, so there is room to grow while the link carries what is let in.
 //!
+//! A lost segment hides what arrives after it until it has been sent again, for a round trip or two. So where `T`, as below, is a
+//! quarter of a second or more, there is no jump while `L >= 0.7·C`.
+//!
 //! A link that brings nothing at all is interrupted rather than slow: a radio link that changes its cell, a satellite that sets.
 //! There is no jump while nothing has arrived for as long as a turn takes at the slowest rate that a jump leaves, and at least a
 //! quarter of a second; nor in the second after that, since the one before it proves nothing.
@@ -106,6 +109,8 @@ const DOUBTS_AT: f64 = 0.95;
 const JUMPS_AT: f64 = 0.7;
 /// A jump leaves at least this fraction of the given rate.
 const MIN_JUMP: f64 = 1.0 / 16.0;
+/// From this mean round trip on, in seconds, a lost segment may hide a part of a second's arrivals that is as much as a jump.
+const HIDES_S: f64 = 0.25;
 /// A shorter silence is no interruption: what arrives comes in bursts.
 const MIN_GAP: Nanos = Nanos::from_millis(250);
 /// How long the queue must have been short or long: as long as arrivals are remembered.
@@ -249,7 +254,7 @@ impl Pace {
         let Some((delay, _)) = self.told.filter(|_| is_full && is_steady && self.learns && !self.uplink_is_busy) else {
             return;
         };
-        if self.is_interrupted() || self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
+        if self.is_interrupted() || self.may_be_hidden() || self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
             return;
         }
         self.capacity = self.meter.per_s().clamp(self.given * MIN_JUMP, self.capacity.max(self.given * MIN_JUMP));
@@ -257,6 +262,11 @@ impl Pace {
         self.tokens = self.tokens.min(-excess_s * self.pace());
         // Only arrivals from now on count.
         self.long_since = Some(self.at);
+    }
+
+    /// Whether what did not arrive in the last second may have crossed the link all the same.
+    fn may_be_hidden(&self) -> bool {
+        self.trip_s >= HIDES_S && self.meter.long_per_s() >= JUMPS_AT * self.capacity
     }
 
     /// Advances to `now`.

@@ -107,6 +107,19 @@ fn a_link_that_brings_far_less_is_believed_at_once_and_its_queue_goes_first() {
 }
 
 #[test]
+fn what_a_lost_segment_hides_for_a_round_trip_or_two_is_no_slower_link_unless_it_lasts() {
+    let seen = [40, 600].map(|trip_ms| {
+        let mut pace = Pace::new(1e6, 10, AIM, true);
+        pace.lets_in(u64::from(u32::MAX), Nanos::from_millis(trip_ms));
+        play(&mut pace, 0, 1e6, AIM);
+        play(&mut pace, 30, 4e5, Nanos::from_millis(150))
+    });
+    let [near, far] = seen.each_ref().map(|seen| [1, 2, 4].map(|second| seen[second].0));
+    assert!(near[0] < 0.45e6, "{near:?}");
+    assert!(far[0] > 0.9e6 && far[1] > 0.6e6 && far[2] < 0.45e6, "{far:?}");
+}
+
+#[test]
 fn a_link_that_brings_nothing_is_not_believed_to_be_slow_but_one_that_brings_little_afterwards_is() {
     let mut pace = Pace::new(1e6, 10, AIM, true);
     play(&mut pace, 0, 1e6, AIM);

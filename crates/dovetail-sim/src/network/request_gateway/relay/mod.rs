@@ -217,10 +217,10 @@ impl<'a> Relay<'a> {
 
     /// More of a response may be read.
     fn grant(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Live { granted, unread, end, ready_told, .. } = &mut self.live[live];
+        let Live { granted, allowed, end, ready_told, .. } = &mut self.live[live];
         let Some(id) = *end else { return Ok(()) };
         *granted = granted.saturating_add(turn.units);
-        *unread = unread.saturating_add(turn.units);
+        *allowed = allowed.saturating_add(turn.units);
         *ready_told = false;
         self.lets_read(id, net);
         let Live { begins, granted, .. } = self.live[live];
@@ -238,7 +238,7 @@ impl<'a> Relay<'a> {
         let Some(live) = upstream.live.and_then(|at| self.live.get(at)) else { return };
         let to_read = match &upstream.tls {
             Some(tls) => tls.left(),
-            None => live.unread.min(self.room(live.exchange, net)),
+            None => live.allowed.min(self.room(live.exchange, net)),
         };
         net.connections[id].opener.end.application.to_read = to_read;
     }
@@ -300,9 +300,9 @@ impl<'a> Relay<'a> {
         let room = self.room(self.live[at].exchange, net).saturating_sub(bytes);
         let (request, live) = (id_of(at), &mut self.live[at]);
         let end = &mut net.connections[id].opener.end;
-        live.unread -= if live.unread == u64::MAX { 0 } else { bytes };
+        live.allowed -= if live.allowed == u64::MAX { 0 } else { bytes };
         // Request no more while the user's connection is full.
-        let starved = live.unread == 0 && room > 0;
+        let starved = live.allowed == 0 && room > 0;
         if let Some(blame) = net.watch.blamed.requests() {
             let is_left = bytes < live.left && end.is_readable();
             let why = if room == 0 { Some(Unread::Full) } else { starved.then_some(Unread::Withheld) };
@@ -310,18 +310,21 @@ impl<'a> Relay<'a> {
             blame.unread(live.exchange, why.filter(|_| is_left), now);
         }
         if bytes == 0 && !(starved && !live.ready_told && end.is_readable()) {
+            self.tell_unread(at, end.readable_bytes(), now);
             return Ok(());
         }
         self.is_asked = true;
         let exchange = live.exchange;
         if bytes > 0 {
             live.left = live.left.saturating_sub(bytes);
+            live.unread_told = live.unread_told.saturating_sub(bytes);
             self.scheduler.received(request, bytes, now);
             self.uplink.acknowledges(bytes, now);
             if self.access.tells_length && self.has_header(at) {
                 self.tell_length(at, now);
             }
         }
+        self.tell_unread(at, end.readable_bytes(), now);
         let live = &mut self.live[at];
         if live.left == 0 {
             self.scheduler.ended(request, now);
@@ -361,6 +364,14 @@ impl<'a> Relay<'a> {
         if !mem::replace(&mut live.length_told, true) {
             let length = self.access.whole(self.users.exchange(live.exchange).bytes);
             self.scheduler.length(id_of(at), length, now);
+        }
+    }
+
+    /// Reports what has arrived and was not read.
+    fn tell_unread(&mut self, at: usize, unread: u64, now: Nanos) {
+        if mem::replace(&mut self.live[at].unread_told, unread) < unread {
+            self.scheduler.unread(id_of(at), unread, now);
+            self.is_asked = true;
         }
     }
 
