@@ -8,8 +8,8 @@
 //!   response can look so and go on: then more arrives, and the scheduler disregards a length that was exceeded. This is
 //!   reported once per response: one that kept looking so would never wait for turns.
 //!
-//! Within TLS only the first can be seen. The check is made when a turn is requested: what arrives later is seen at the next
-//! request.
+//! Within TLS only the first can be seen. The check is made when a turn is requested, and a few times a second while the response
+//! waits for it.
 
 use std::{cell::Cell, os::fd::AsFd};
 

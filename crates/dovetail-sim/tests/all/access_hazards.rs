@@ -141,6 +141,28 @@ fn one_response_from_far_away_fills_the_link() {
 }
 
 #[test]
+fn downloads_of_unknown_length_fill_the_link_however_far_their_servers_are() {
+    for (down, round_trip_ms) in [("2Mbps", 600), ("4Mbps", 400), ("4Mbps", 600), ("8Mbps", 600)] {
+        let far = Bed { down, buffer_packets: 100, round_trip_ms, window: "4MiB", stop_s: 90, ..BED };
+        let six = Bed { classes: &[("far", 1.0, 6, ENDLESS)], ..far };
+        let filled = six.run("grants", 1).filled(30);
+        assert!(filled >= 0.98, "{down}, {round_trip_ms} ms: {filled}");
+    }
+}
+
+#[test]
+fn a_quarter_of_the_configured_rate_is_known_within_seconds_also_while_responses_wait_unread() {
+    for tells_length in [true, false] {
+        let access = format!("capacity = \"4Mbps\"\ntells_length = {tells_length}");
+        let slow = Bed { down: "1Mbps", buffer_packets: 200, round_trip_ms: 40, stop_s: 10, access: &access, ..BED };
+        let got = Bed { classes: &[("six", 1.0, 6, ENDLESS)], ..slow }.run("grants", 1);
+        let believed = got.figure("capacity");
+        near(8.0 * believed[5], got.goodput_bps, 0.1);
+        near(got.believed(), 1.0, 0.1);
+    }
+}
+
+#[test]
 fn weights_hold_with_one_connection_each_however_far_the_server_is() {
     for round_trip_ms in [16, 100, 300] {
         let classes = [("gold", 4.0, 1, ENDLESS), ("bronze", 1.0, 1, ENDLESS)];

@@ -14,7 +14,8 @@
 //! of it: no more than twice what was granted or has arrived. A release is charged the target too, or, if the length is not
 //! known, the running mean of the targets of earlier responses; and the header. When the length becomes known the difference is
 //! settled, and when the response ends the charge for units that did not arrive is refunded. What arrives uncharged is charged
-//! then. From `granted + window >= total` on all the rest may be taken in without a turn: its sender may send it anyway.
+//! then, and a sender of whom more has arrived than its windows permit is taken to have as much more window from then on. From
+//! `granted + window >= total` on all the rest may be taken in without a turn: its sender may send it anyway.
 //!
 //! A request is a *candidate* while it waits, and a response while units of it wait that may not be taken in. Three questions
 //! have separate answers:
