@@ -20,7 +20,7 @@ use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Instant, Sleep, sleep_until},
+    time::{Instant, Sleep, sleep},
 };
 
 use super::{connect::Upstream, ending::Ending, low_water::LowWater, offered::Offered};
@@ -415,7 +415,7 @@ impl Gated {
 
 /// Reports what lies unread of a response that waits for its turn, and has the task woken to do so again.
 fn count(counts: &mut Option<Pin<Box<Sleep>>>, stream: &TcpStream, response: &Response, cx: &mut Context<'_>) {
-    let counts = counts.get_or_insert_with(|| Box::pin(sleep_until(Instant::now())));
+    let counts = counts.get_or_insert_with(|| Box::pin(sleep(Duration::ZERO)));
     while counts.as_mut().poll(cx).is_ready() {
         if let Ok(unread) = ioctl_fionread(stream) {
             response.ticket.unread(unread);
@@ -437,7 +437,6 @@ mod tests {
         io::{AsyncReadExt, AsyncWriteExt},
         net::TcpListener,
         select,
-        time::sleep,
     };
 
     use super::*;

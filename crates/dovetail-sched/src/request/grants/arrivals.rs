@@ -1,7 +1,10 @@
 //! What arrives, and what does not.
 
 use super::{Grants, absent};
-use crate::{Nanos, request::RequestId};
+use crate::{
+    Nanos,
+    request::{ClassId, RequestId, UserId},
+};
 
 impl Grants {
     /// Units of a response have arrived: `taken` more were taken in, and `unread` in all were not.
@@ -21,6 +24,13 @@ impl Grants {
         }
         self.pace.came(units);
         self.pace.spend(appeared);
+    }
+
+    /// Charges what has arrived of a response and was not charged.
+    pub(super) fn charge_arrived(&mut self, request: RequestId, (user, class): (UserId, ClassId), now: Nanos) {
+        self.review(request, user, class);
+        self.charge_up_to(request, self.responses[request.0 as usize].arrived(), now);
+        self.settle(user, class, now);
     }
 
     /// Returns the tokens of responses that are silent.

@@ -376,17 +376,13 @@ impl RequestScheduler for Grants {
         if response.round.came(before, response.received, delay, now) {
             self.fills_until = now + FILLS;
         }
-        self.review(request, user, class);
-        self.charge_up_to(request, self.responses[request.0 as usize].arrived(), now);
-        self.settle(user, class, now);
+        self.charge_arrived(request, (user, class), now);
     }
 
     fn unread(&mut self, request: RequestId, units: u64, now: Nanos) {
         let Some((user, class)) = self.hear(request) else { return };
         self.arrive(request, 0, units, now);
-        self.review(request, user, class);
-        self.charge_up_to(request, self.responses[request.0 as usize].arrived(), now);
-        self.settle(user, class, now);
+        self.charge_arrived(request, (user, class), now);
     }
 
     fn ready(&mut self, request: RequestId, now: Nanos) {

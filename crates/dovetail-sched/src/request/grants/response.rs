@@ -94,7 +94,7 @@ impl Response {
     /// Units that the sender is expected to have sent so far: all that it may if the length is known, else no more than twice
     /// what has been granted or has arrived. It may have a window many times as long, and most responses end before that.
     pub(super) fn expected(&self) -> u64 {
-        self.total.unwrap_or_else(|| self.so_far().saturating_mul(2)).min(self.sendable())
+        self.total.unwrap_or_else(|| self.granted.max(self.arrived()).saturating_mul(2)).min(self.sendable())
     }
 
     /// Units that its windows permit, however long it is.
@@ -111,11 +111,6 @@ impl Response {
             self.excess += self.arrived().saturating_sub(self.sendable());
         }
         self.arrived().saturating_sub(before)
-    }
-
-    /// Units that have been granted or have arrived, whichever is more.
-    fn so_far(&self) -> u64 {
-        self.granted.max(self.arrived())
     }
 
     /// Units that have arrived, as far as known.

@@ -1,5 +1,4 @@
 //! Figures of request policies.
-#![allow(dead_code)]
 
 use dovetail_sched::request::RequestScheduler;
 

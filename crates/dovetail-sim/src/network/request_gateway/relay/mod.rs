@@ -309,11 +309,7 @@ impl<'a> Relay<'a> {
             blame.read(live.exchange, bytes, now);
             blame.unread(live.exchange, why.filter(|_| is_left), now);
         }
-        if bytes == 0 && !(starved && !live.ready_told && end.is_readable()) {
-            self.tell_unread(at, end.readable_bytes(), now);
-            return Ok(());
-        }
-        self.is_asked = true;
+        let begins_to_wait = starved && !live.ready_told && end.is_readable();
         let exchange = live.exchange;
         if bytes > 0 {
             live.left = live.left.saturating_sub(bytes);
@@ -325,6 +321,10 @@ impl<'a> Relay<'a> {
             }
         }
         self.tell_unread(at, end.readable_bytes(), now);
+        if bytes == 0 && !begins_to_wait {
+            return Ok(());
+        }
+        self.is_asked = true;
         let live = &mut self.live[at];
         if live.left == 0 {
             self.scheduler.ended(request, now);
