@@ -364,8 +364,15 @@ impl Plain {
             *service = service.saturating_sub(before - units);
             *lent = lent.saturating_sub(before - units);
         }
-        self.tokens = self.tokens.min(self.depth());
+        if units < before && !self.others_wait() {
+            self.tokens = self.tokens.min(self.depth());
+        }
         self.lift();
+    }
+
+    /// Whether requests wait for tokens: a refund is not lost on them.
+    fn others_wait(&self) -> bool {
+        (0..self.requests.len()).any(|request| self.is_candidate(request))
     }
 
     /// The presumed size of a response of which nothing is known.
@@ -545,7 +552,8 @@ impl Plain {
 
     /// Returns the tokens of responses of unknown length that are silent.
     fn return_absent(&mut self) {
-        let (now, depth) = (self.now, self.depth());
+        let now = self.now;
+        let depth = if self.others_wait() { i128::MAX } else { self.depth() };
         let is_interrupted = now - self.came_ns > 250_000_000;
         let delay_ns = if self.set.short { 0 } else { DELAY_NS };
         for r in &mut self.requests {

@@ -304,6 +304,20 @@ fn every_response_ends_though_the_far_buffer_and_windows_are_small() {
     }
 }
 
+#[test]
+fn a_link_that_is_not_learnt_is_filled_though_no_length_is_known() {
+    // Most of what a turn is charged for is refunded, and a bucket of 15 ms has no room for that.
+    for size in ["\"8kB\"", "\"60kB\"", "{ lognormal = { mu = 9.357, sigma = 1.318, min = 1, max = \"2MB\" } }"] {
+        let asks = format!("each = 4, size = {size}");
+        let classes = [("gold", 4.0, 12, asks.as_str()), ("bronze", 1.0, 12, asks.as_str())];
+        let access = "tells_length = false";
+        let bed =
+            Bed { down: "20Mbps", buffer_packets: 25, access, round_trip_ms: 60, stop_s: 40, classes: &classes, ..BED };
+        let filled = bed.run("grants:learn=off", 1).filled(10);
+        assert!(filled > 0.9, "{size}: {filled}");
+    }
+}
+
 /// How long five new users among 200 waited for their first 20 kB, on average and at most, in seconds.
 fn newcomers(gateway: &str, class: &str, access: &str, seed: u64) -> (f64, f64) {
     let new = format!("rate = \"0.2/s\", size = \"20kB\"{class}");

@@ -69,7 +69,7 @@ impl Grants {
         {
             if is_recent {
                 self.pace.advance(now);
-                self.pace.refund(less - absent);
+                self.pace.refund(less - absent, self.users.candidates() > 0);
             }
             self.classes.refund(class, less, self.parts(class), paid);
             self.users.refund(user, class, less);

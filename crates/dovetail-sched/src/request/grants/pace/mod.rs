@@ -1,8 +1,9 @@
 //! The pace at which units are elicited.
 //!
 //! A token bucket of units. A turn may happen while there are tokens, and takes its charge even if that is more than there are.
-//! Tokens arrive at the *pace*, and the bucket holds at most what it brings in the time `d*`, or a turn's worth. With `d` the
-//! far queue's delay and `C` the link's estimated capacity,
+//! Tokens arrive at the *pace*, and the bucket holds at most what it brings in the time `d*`, or a turn's worth. What is refunded
+//! beyond that is lost, and a `C` that is learnt makes up for it; if nothing is learnt, turns that wait have all of it at once.
+//! With `d` the far queue's delay and `C` the link's estimated capacity,
 //!
 //! ```text
 //! e     = (d - d*)/d*, between -1 and 1
@@ -282,12 +283,17 @@ impl Pace {
 
     /// Charges a turn, or an unrequested arrival, of this many units.
     pub(super) fn spend(&mut self, units: u64) {
-        self.add(-(units as f64));
+        self.tokens = (self.tokens - units as f64).max(-self.max_debt());
     }
 
-    /// Refunds units that will not arrive after all.
-    pub(super) fn refund(&mut self, units: u64) {
-        self.add(units as f64);
+    /// Refunds units that will not arrive after all. If `others_wait` and nothing is learnt, those beyond a full bucket are
+    /// kept for turns at this time.
+    pub(super) fn refund(&mut self, units: u64, others_wait: bool) {
+        if others_wait && !self.learns {
+            self.tokens += units as f64;
+        } else {
+            self.add(units as f64);
+        }
     }
 
     /// Whether a turn may happen.
@@ -415,8 +421,11 @@ impl Pace {
 
     /// Adds tokens, between the longest debt and a full bucket.
     fn add(&mut self, units: f64) {
-        let debt = self.pace() * MAX_DEBT_S + self.turn;
-        self.tokens = (self.tokens + units).clamp(-debt, self.depth());
+        self.tokens = (self.tokens + units).clamp(-self.max_debt(), self.depth());
+    }
+
+    fn max_debt(&self) -> f64 {
+        self.pace() * MAX_DEBT_S + self.turn
     }
 
     fn depth(&self) -> f64 {

@@ -270,8 +270,26 @@ fn a_turn_may_overdraw_and_the_next_waits() {
     assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
     pace.advance(opens);
     assert!(pace.is_open());
-    pace.refund(1000);
+    pace.refund(1000, false);
     near(pace.tokens(), 60.0);
     pace.spend(u64::MAX);
     assert!(pace.opens() < Nanos::from_secs(62));
+}
+
+#[test]
+fn a_refund_is_not_lost_on_others_if_nothing_is_learnt() {
+    let refunded = |learns: bool| {
+        let mut pace = Pace::new(1000.0, 10, AIM, learns);
+        pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+        pace.refund(1000, true);
+        pace.spend(500);
+        pace
+    };
+    near(refunded(true).tokens(), 60.0 - 500.0);
+    // A full bucket holds 57 before the first report.
+    let mut pace = refunded(false);
+    near(pace.tokens(), 57.0 + 1000.0 - 500.0);
+    // What nothing had waited for a moment later is lost.
+    pace.advance(Nanos(1));
+    near(pace.tokens(), 60.0);
 }
