@@ -6,11 +6,13 @@
 
 mod gateways;
 
+use std::time::Duration;
+
 use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What};
 use gateways::{Settings, alone, chosen, download, gateway, has, has_squid, link, ms, play, possible, side_by_side};
 
 /// Factor by which a class or user with one connection gets less than its share beside another with this many: 1 is exact.
-fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f64) {
+fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2]), duration: Duration) -> (String, f64) {
     let is_class = weights[0] > 0;
     let (bed, settings, other) = if is_class {
         (link(2_000_000, ms(trip), &[1, 1]), vec![weights[0], weights[1]], (1, 0))
@@ -19,7 +21,7 @@ fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f
     };
     let mut jobs = vec![download(0, 0, via)];
     jobs.extend(vec![download(other.0, other.1, via); many]);
-    let long = PlaySpec { warm_up: ms(30_000), duration: ms(90_000), drain: ms(0), ..PlaySpec::default() };
+    let long = PlaySpec { warm_up: ms(30_000), duration, drain: ms(0), ..PlaySpec::default() };
     let settings = Settings { weights: &settings, ..Settings::default() };
     let played = play(&bed, &gateway(settings), &jobs, &long);
     let is_one = |job: &Job| (job.class, job.user) == (0, 0);
@@ -46,7 +48,7 @@ fn shares_are_kept_whatever_the_connections() {
     }
     let cells = chosen(cells, |(via, trip, many, weights)| format!("{via:?}, {trip} ms, {weights:?}, {many}"));
     let done = side_by_side(6, &cells, |cell| {
-        let (words, share) = shares(cell);
+        let (words, share) = shares(cell, ms(90_000));
         eprintln!("{words}");
         share
     });
@@ -60,7 +62,8 @@ fn two_hundred_connections_have_no_more_than_one() {
     }
     let cells = chosen(vec![Via::Absolute, Via::Connect], |via| format!("{via:?}"));
     let done = side_by_side(2, &cells, |via| {
-        let (words, share) = shares((via, 40, 200, [0, 0]));
+        // Windows of tunnels are lent to their user, at most 2 MB, and repaid: less than a tenth of what both have in this time.
+        let (words, share) = shares((via, 40, 200, [0, 0]), ms(200_000));
         eprintln!("{words}");
         share
     });
