@@ -34,6 +34,8 @@ pub struct Capture {
     class_of: Vec<u16>,
     clock: Clock,
     packets: u64,
+    /// The last link type that was not supported.
+    unknown_link: Option<i32>,
     odd: Odd,
 }
 
@@ -49,6 +51,7 @@ struct Odd {
     shorter_than_captured: u64,
     damaged_blocks: u64,
     no_interface: u64,
+    unknown_link: u64,
     obsolete: u64,
     cut_end: u64,
     damaged_end: u64,
@@ -114,6 +117,7 @@ impl Capture {
                     class_of: Vec::new(),
                     clock: Clock::default(),
                     packets: 0,
+                    unknown_link: None,
                     odd: Odd::default(),
                 });
             }
@@ -201,8 +205,15 @@ impl Workload for Capture {
                     continue;
                 }
                 Next::UnknownLink(number) => {
-                    self.packets += 1;
-                    Err(self.error(unknown_link(number)))
+                    self.odd.unknown_link += 1;
+                    self.unknown_link = Some(number);
+                    continue;
+                }
+                Next::End(End::Clean | End::Cut | End::Damaged)
+                    if self.packets == 0
+                        && let Some(number) = self.unknown_link =>
+                {
+                    Err(WorkloadError::File { file: self.file.clone(), what: unknown_link(number) })
                 }
                 Next::End(End::Clean) => Ok(None),
                 Next::End(End::Cut) => {
@@ -284,6 +295,11 @@ impl Workload for Capture {
                 odd.no_interface,
                 "packet came through an undescribed interface and was skipped",
                 "packets came through an undescribed interface and were skipped",
+            ),
+            (
+                odd.unknown_link,
+                "packet came through an interface with a link type that cannot be read, and was skipped",
+                "packets came through interfaces with link types that cannot be read, and were skipped",
             ),
             (
                 odd.obsolete,
