@@ -209,12 +209,6 @@ impl Workload for Capture {
                     self.unknown_link = Some(number);
                     continue;
                 }
-                Next::End(End::Clean | End::Cut | End::Damaged)
-                    if self.packets == 0
-                        && let Some(number) = self.unknown_link =>
-                {
-                    Err(WorkloadError::File { file: self.file.clone(), what: unknown_link(number) })
-                }
                 Next::End(End::Clean) => Ok(None),
                 Next::End(End::Cut) => {
                     self.odd.cut_end += 1;
@@ -230,7 +224,12 @@ impl Workload for Capture {
                 }
             };
             self.records = None;
-            return end;
+            return match (end, self.unknown_link) {
+                (Ok(None), Some(number)) if self.packets == 0 => {
+                    Err(WorkloadError::File { file: self.file.clone(), what: unknown_link(number) })
+                }
+                (end, _) => end,
+            };
         }
     }
 
