@@ -46,7 +46,7 @@ impl Grants {
             if !response.is_open() {
                 continue;
             }
-            let patience = absent::patience(response.round.trip() + self.pace.delay().unwrap_or(Nanos::ZERO));
+            let patience = absent::patience(response.round.trip() + self.pace.delay_or_zero());
             let is_silent = !response.ready && now - response.arrived_at.max(response.charged_at) >= patience;
             if !is_silent || self.pace.is_interrupted() {
                 response.is_listed = true;

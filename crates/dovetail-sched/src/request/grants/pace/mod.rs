@@ -368,6 +368,13 @@ impl Pace {
         self.told.map(|(delay, _)| delay)
     }
 
+    /// The same, 0 if it is not known. Inlined, sums with an unknown delay were computed too, and dropped: nothing depends on
+    /// them, but Valgrind reports them to users of the C library.
+    #[inline(never)]
+    pub(super) fn delay_or_zero(&self) -> Nanos {
+        self.delay().unwrap_or(Nanos::ZERO)
+    }
+
     /// The far queue's delay, if it is known and can be due to the downlink.
     fn believed(&self) -> Option<Nanos> {
         self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim.target())
