@@ -56,7 +56,7 @@ impl Grants {
             let units = response.in_flight();
             response.absent += units;
             self.in_flight -= u128::from(units);
-            self.pace.refund(units, self.users.candidates() > 0);
+            self.return_tokens(units);
         }
     }
 }

@@ -69,11 +69,16 @@ impl Grants {
         {
             if is_recent {
                 self.pace.advance(now);
-                self.pace.refund(less - absent, self.users.candidates() > 0);
+                self.return_tokens(less - absent);
             }
             self.classes.refund(class, less, self.parts(class), paid);
             self.users.refund(user, class, less);
         }
+    }
+
+    /// Returns the tokens of units that will not arrive.
+    pub(super) fn return_tokens(&mut self, units: u64) {
+        self.pace.refund(units, self.users.candidates() > 0);
     }
 
     /// The size that an unknown response is presumed to have: about the same from the first request on. On a fast link a

@@ -371,7 +371,7 @@ impl RequestScheduler for Grants {
         let Some((user, class)) = self.hear(request) else { return };
         let Response { received: before, unread, .. } = self.responses[request.0 as usize];
         self.arrive(request, units, unread.saturating_sub(units), now);
-        let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
+        let delay = self.pace.delay_or_zero();
         let response = &mut self.responses[request.0 as usize];
         if response.round.came(before, response.received, delay, now) {
             self.fills_until = now + FILLS;
