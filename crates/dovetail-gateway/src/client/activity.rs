@@ -22,6 +22,8 @@ pub(crate) struct Activity {
     waker: Mutex<Option<Waker>>,
     // Whether more of a request may arrive that will not be read.
     lingers: AtomicBool,
+    // Whether the end of the connection is that of a response.
+    ends_response: AtomicBool,
     // The error sent for a request that cannot be parsed, and its length in bytes.
     unreadable: Mutex<Option<(Unreadable, usize)>>,
     // Interim responses to be written before the next response.
@@ -161,6 +163,15 @@ impl Activity {
 
     pub(super) fn lingers(&self) -> bool {
         self.lingers.load(Relaxed)
+    }
+
+    /// A response ends with the connection. If that ends early, it is reset: a closed one would be taken for a whole response.
+    pub(crate) fn end_response(&self) {
+        self.ends_response.store(true, Relaxed);
+    }
+
+    pub(super) fn ends_response(&self) -> bool {
+        self.ends_response.load(Relaxed)
     }
 
     /// Records that an error of this many bytes is sent for a request that cannot be parsed.

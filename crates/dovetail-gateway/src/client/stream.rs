@@ -2,6 +2,10 @@
 //!
 //! Closing a socket with unread data resets it, which discards what was sent last. So a connection that is closed in the middle
 //! of a request *lingers*: it is read for a little longer, and what arrives is discarded.
+//!
+//! To a client of HTTP/1.0 a response without a length ends with its connection. So if that is dropped before hyper has shut it
+//! down, after the last byte, it is reset, and the client notices that its response is incomplete. In TLS it notices anyway: the
+//! closure alert is missing.
 
 use std::{
     io,
@@ -12,10 +16,12 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep, sleep_until},
 };
+use tokio_util::either::Either;
 
 use super::{activity::Activity, connection::Connection};
 use crate::bad_request::{ErrorPages, Unreadable};
@@ -44,6 +50,7 @@ pub(crate) struct ClientStream {
     // Whether hyper has written all that it had, and nothing since.
     is_flushed: bool,
     lingered_bytes: usize,
+    is_shut_down: bool,
 }
 
 impl ClientStream {
@@ -70,6 +77,7 @@ impl ClientStream {
             interim: Bytes::new(),
             is_flushed: true,
             lingered_bytes: 0,
+            is_shut_down: false,
         }
     }
 
@@ -223,9 +231,22 @@ impl AsyncWrite for ClientStream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        self.is_shut_down = true;
         if self.activity.lingers() {
             ready!(self.poll_linger(cx));
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for ClientStream {
+    fn drop(&mut self) {
+        if self.activity.ends_response()
+            && !self.is_shut_down
+            && let Either::Left(stream) = &self.stream
+        {
+            // If that cannot be set, the connection is closed as usual.
+            drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
+        }
     }
 }

@@ -121,6 +121,9 @@ impl Exchange<'_> {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             self.client.linger();
         }
+        if self.client_version < Version::HTTP_11 && !has_end {
+            self.client.end_response();
+        }
         if self.keeps_alive && has_end {
             // HTTP/1.0 has no other way to say so.
             headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));

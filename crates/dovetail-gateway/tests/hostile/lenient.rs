@@ -1,7 +1,7 @@
 //! Harmless deviations: they are accepted and corrected when forwarded.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     sync::{Mutex, mpsc::channel},
 };
 
@@ -178,6 +178,26 @@ fn connections_of_http_1_0_stay_if_they_are_asked_to() {
     assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
     assert_ne!(found.field("connection"), Some("keep-alive"));
     gateway.quiet();
+}
+
+#[test]
+fn an_incomplete_response_of_no_length_is_no_whole_one_in_http_1_0() {
+    for (rest, kind) in [
+        ("3\r\nabc\r\n", Some(ErrorKind::ConnectionReset)),
+        ("3\r\nabc\r\n8\r\nab", Some(ErrorKind::ConnectionReset)),
+        ("3\r\nabc\r\n0\r\n\r\n", None),
+    ] {
+        let server = canned(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{rest}"), true);
+        let gateway = Setup::default().start();
+        let mut client = gateway.connect();
+        client.write_all(format!("GET {} HTTP/1.0\r\n\r\n", server.url("/")).as_bytes()).unwrap();
+        let mut found = Vec::new();
+        let ended = client.read_to_end(&mut found);
+        assert_eq!(ended.err().map(|error| error.kind()), kind, "{rest:?}");
+        let found = String::from_utf8(found).unwrap();
+        assert!(found.starts_with("HTTP/1.0 200") && found.contains("\r\n\r\nabc"), "{rest:?}: {found}");
+        gateway.quiet();
+    }
 }
 
 #[test]
