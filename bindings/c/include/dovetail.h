@@ -961,7 +961,7 @@ dvt_status dvt_request_setup_for_uplink(double rate,
 /**
  * Creates the receive window of a connection to a server. It begins with `begins_bytes`, under a policy whose windows
  * are `first_bytes` to `longest_bytes` long: `window` and `longest_window` of a dvt_request_setup. If `begins_bytes` is
- * UINT64_MAX, as in turns of policies that limit no sender, the window is left to the system.
+ * UINT64_MAX, as in turns of policies that limit no sender, the window is left to the system, and the others are ignored.
  */
 dvt_status dvt_offer_new(uint64_t first_bytes,
                          uint64_t longest_bytes,

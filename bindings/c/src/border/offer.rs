@@ -7,13 +7,13 @@ use super::{
     pointer::place,
 };
 use crate::{
-    failure::{Answer, found},
+    failure::{Answer, Failure, found},
     structs::{dvt_status::DVT_OK, *},
 };
 
 /// Creates the receive window of a connection to a server. It begins with `begins_bytes`, under a policy whose windows
 /// are `first_bytes` to `longest_bytes` long: `window` and `longest_window` of a dvt_request_setup. If `begins_bytes` is
-/// UINT64_MAX, as in turns of policies that limit no sender, the window is left to the system.
+/// UINT64_MAX, as in turns of policies that limit no sender, the window is left to the system, and the others are ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_offer_new(
     first_bytes: u64,
@@ -24,6 +24,10 @@ pub unsafe extern "C" fn dvt_offer_new(
     // SAFETY: as at the module's head.
     without(|| unsafe {
         let is_free = begins_bytes == u64::MAX;
+        if !is_free && first_bytes > longest_bytes {
+            let text = format!("the first window, {first_bytes}, is over the longest, {longest_bytes}");
+            return Err(Failure::range(text));
+        }
         let value = if is_free { Offer::UNLIMITED } else { Offer::new(first_bytes, longest_bytes, begins_bytes) };
         place(offer, "offer")?.write(make(value));
         Ok(DVT_OK)

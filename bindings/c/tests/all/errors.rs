@@ -343,6 +343,24 @@ fn a_flow_that_the_scheduler_cannot_know_may_go() {
 
 /// With `DVT_CHECKED` a queued packet is not accepted again, and time must not go backwards.
 #[test]
+fn an_offer_begins_no_wider_than_its_longest_window() {
+    let mut offer = null_mut();
+    // SAFETY: all pointers are null or point to values.
+    unsafe {
+        is(
+            dvt_offer_new(9000, 8000, 9000, &raw mut offer),
+            DVT_ERROR_RANGE,
+            "first window, 9000, is over the longest, 8000",
+        );
+        assert!(offer.is_null());
+        is(dvt_offer_new(8000, 9000, 8000, null_mut()), DVT_ERROR_POINTER, "offer is null");
+        // What is left to the system has no windows that could be wrong.
+        assert_eq!(dvt_offer_new(9000, 8000, u64::MAX, &raw mut offer), DVT_OK);
+        assert_eq!(dvt_offer_free(offer), DVT_OK);
+    }
+}
+
+#[test]
 fn a_checked_handle_looks_after_its_caller() {
     let limits = Limits { packets: Some(2), on_full: dovetail_sched::DropPolicy::Head, ..Limits::UNLIMITED };
     let mut scheduler = Scheduler::new("wfq-split", &setup_to_c(2, limits, DVT_CHECKED));
