@@ -45,6 +45,20 @@ impl Checks {
         }
     }
 
+    /// Same as [`time`](Self::time), for a call that may fail: the time is recorded if it does not.
+    pub(crate) fn time_of<T>(
+        &mut self,
+        now_ns: u64,
+        call: impl FnOnce(Nanos) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let before = self.0.as_ref().map(|seen| seen.last);
+        let result = call(self.time(now_ns)?);
+        if let (Err(_), Some(seen), Some(before)) = (&result, &mut self.0, before) {
+            seen.last = before;
+        }
+        result
+    }
+
     /// Checks that a packet offered before `resource` is not queued there.
     #[inline(always)]
     pub(crate) fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {

@@ -164,8 +164,7 @@ impl Packets {
 
     pub(crate) fn retune(&mut self, policy: &str, now_ns: u64) -> Result<(), Failure> {
         let spec: PolicySpec = policy.parse()?;
-        let now = self.checks.time(now_ns)?;
-        Ok(self.scheduler.retune(&spec.knobs(), now)?)
+        self.checks.time_of(now_ns, |now| Ok(self.scheduler.retune(&spec.knobs(), now)?))
     }
 
     pub(crate) fn forget(&mut self, flow: u32) -> Result<bool, Failure> {

@@ -217,8 +217,7 @@ impl Requests {
 
     pub(crate) fn retune(&mut self, policy: &str, now_ns: u64) -> Result<(), Failure> {
         let spec: RequestSpec = policy.parse()?;
-        let now = self.checks.time(now_ns)?;
-        Ok(self.scheduler.retune(&spec.knobs(), now)?)
+        self.checks.time_of(now_ns, |now| Ok(self.scheduler.retune(&spec.knobs(), now)?))
     }
 
     /// A request, which exists if that is known.

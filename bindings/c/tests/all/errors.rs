@@ -361,6 +361,28 @@ fn an_offer_begins_no_wider_than_its_longest_window() {
 }
 
 #[test]
+fn a_call_that_fails_does_not_advance_the_checked_time() {
+    let scheduler = Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, DVT_CHECKED));
+    let (mut dispatch, mut packet, mut turn) = (dvt_dispatch::sized(), dvt_packet::sized(), dvt_turn::sized());
+    let (mut setup, mut requests) = (dvt_request_setup::sized(), null_mut());
+    // SAFETY: all pointers point to values.
+    unsafe {
+        assert_eq!(dvt_request_setup_for_bytes(1e5, &raw mut setup), DVT_OK);
+        setup.flags = DVT_CHECKED;
+        assert_eq!(dvt_requests_new(c"grants".as_ptr(), &setup, &raw mut requests), DVT_OK);
+        is(dvt_retune(scheduler.0, c"mr3".as_ptr(), 9), DVT_ERROR_POLICY, "cannot become");
+        is(dvt_dequeue_before(scheduler.0, 1, 9, &raw mut packet), DVT_ERROR_UNSUPPORTED, "later resources");
+        assert_eq!(dvt_dequeue(scheduler.0, 5, &raw mut dispatch), DVT_NONE, "{}", last_error());
+        is(dvt_requests_retune(requests, c"msf-rs".as_ptr(), 9), DVT_ERROR_POLICY, "cannot become");
+        assert_eq!(dvt_requests_dequeue(requests, 5, &raw mut turn), DVT_NONE, "{}", last_error());
+        assert_eq!(dvt_requests_free(requests), DVT_OK);
+        // A call that succeeds does advance it.
+        assert_eq!(dvt_retune(scheduler.0, c"drr:quantum=900".as_ptr(), 9), DVT_OK);
+        is(dvt_dequeue(scheduler.0, 8, &raw mut dispatch), DVT_ERROR_TIME, "from 9ns to 8ns");
+    }
+}
+
+#[test]
 fn a_checked_handle_looks_after_its_caller() {
     let limits = Limits { packets: Some(2), on_full: dovetail_sched::DropPolicy::Head, ..Limits::UNLIMITED };
     let mut scheduler = Scheduler::new("wfq-split", &setup_to_c(2, limits, DVT_CHECKED));
