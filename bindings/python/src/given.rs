@@ -57,6 +57,9 @@ impl<'py> Given<'py> {
         let Some(value) = self.take(name)? else { return Ok(None) };
         let py = value.py();
         value.extract().map(Some).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                return raised(format!("{name}: the number is negative or too large"));
+            }
             let text = format!("{name}: {}", error.value(py));
             if error.is_instance_of::<PyTypeError>(py) {
                 PyTypeError::new_err(text)

@@ -124,6 +124,8 @@ def test_stages_of_policies_that_have_them() -> None:
         (lambda: Scheduler("drfq", 0), "1 to 8"),
         (lambda: Scheduler("drfq", 9), "1 to 8"),
         (lambda: Scheduler("drfq", limits={"flow_packets": 0}), "flow_packets"),
+        (lambda: Scheduler("drfq", limits={"packets": -1}), "packets: the number is negative or too large"),
+        (lambda: Scheduler("drfq", limits={"flows": 1 << 40}), "flows: the number is negative or too large"),
         (lambda: Scheduler("drfq", limits={"drop": "tial"}), "drop"),
         (lambda: Scheduler("drfq", programs=[{"cost": "1us"}]), "programs: each needs a name"),
         (lambda: Scheduler("drfq", programs=[{"name": "a"}, {"name": "a"}]), "programs: two are called 'a'"),
