@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use dovetail_sched::{Nanos, request::Offer as Core};
 use pyo3::{prelude::*, sync::MutexExt};
 
+use crate::run::raised;
+
 /// The receive window that a connection to a server offers.
 #[pyclass(frozen, module = "dovetail")]
 pub(crate) struct Offer(Mutex<Core>);
@@ -16,8 +18,11 @@ impl Offer {
     /// left to the system.
     #[new]
     #[pyo3(signature = (first, longest, begins))]
-    fn new(first: Option<u64>, longest: u64, begins: u64) -> Self {
-        Self(Mutex::new(first.map_or(Core::UNLIMITED, |first| Core::new(first, longest, begins))))
+    fn new(first: Option<u64>, longest: u64, begins: u64) -> PyResult<Self> {
+        if let Some(first) = first.filter(|&first| first > longest) {
+            return Err(raised(format!("longest: it is at least the first window, {first}")));
+        }
+        Ok(Self(Mutex::new(first.map_or(Core::UNLIMITED, |first| Core::new(first, longest, begins)))))
     }
 
     /// The window in bytes; None if it is left to the system.

@@ -242,6 +242,7 @@ def test_knobs_change_while_requests_wait() -> None:
         (lambda: RequestScheduler("grants", float("nan")), "rate"),
         (lambda: RequestScheduler("grants", 1e6, quantum=0), "a turn is at least a unit"),
         (lambda: RequestScheduler("grants", 1e6, window=9_000, longest_window=10), "longest_window"),
+        (lambda: Offer(9_000, 8_000, 9_000), "longest: it is at least the first window, 9000"),
         (lambda: RequestScheduler("grants", 1e6, ids=0), "ids"),
         (lambda: RequestScheduler("grants", 1e6, ids=2**31), "ids"),
         (lambda: RequestScheduler("grants", 1e6, ids=10).enqueue(10, 0, 0), "request's is 10"),
