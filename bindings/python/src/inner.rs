@@ -1,6 +1,6 @@
 //! The state that a scheduler's calls need, behind one lock.
 
-use dovetail_sched::{DropReason, Nanos, Peekable, Scheduler};
+use dovetail_sched::{DropReason, Nanos, Peekable, PolicySpec, Scheduler};
 use pyo3::PyResult;
 
 use crate::{handles::Handles, run::raised};
@@ -30,5 +30,16 @@ impl Inner {
         }
         self.last = now;
         Ok(now)
+    }
+    /// Changes knobs. The time is recorded only if that works: a call that fails changes nothing.
+    pub(crate) fn retune(&mut self, spec: &PolicySpec, now_ns: u64) -> PyResult<()> {
+        let before = self.last;
+        let now = self.time(now_ns)?;
+        if let Err(wrong) = self.scheduler.retune(&spec.knobs(), now) {
+            self.last = before;
+            return Err(raised(wrong));
+        }
+        self.policy = spec.to_string();
+        Ok(())
     }
 }

@@ -233,11 +233,7 @@ impl RequestScheduler {
     /// Change knobs to those of a string of the same policy; no request is lost.
     fn retune(&self, py: Python<'_>, policy: &str, now_ns: u64) -> PyResult<()> {
         let spec: RequestSpec = policy.parse().map_err(raised)?;
-        let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
-        inner.scheduler.retune(&spec.knobs(), now).map_err(raised)?;
-        inner.policy = spec.to_string();
-        Ok(())
+        self.lock(py).retune(&spec, now_ns)
     }
 
     /// The policy's own figures.
@@ -298,6 +294,18 @@ impl Inner {
         }
         self.last = now;
         Ok(now)
+    }
+
+    /// Changes knobs. The time is recorded only if that works: a call that fails changes nothing.
+    fn retune(&mut self, spec: &RequestSpec, now_ns: u64) -> PyResult<()> {
+        let before = self.last;
+        let now = self.time(now_ns)?;
+        if let Err(wrong) = self.scheduler.retune(&spec.knobs(), now) {
+            self.last = before;
+            return Err(raised(wrong));
+        }
+        self.policy = spec.to_string();
+        Ok(())
     }
 }
 

@@ -312,11 +312,7 @@ impl Scheduler {
     /// Change knobs while packets wait: the same policy with other values.
     fn retune(&self, py: Python<'_>, policy: &str, now_ns: u64) -> PyResult<()> {
         let spec: PolicySpec = policy.parse().map_err(raised)?;
-        let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
-        inner.scheduler.retune(&spec.knobs(), now).map_err(raised)?;
-        inner.policy = spec.to_string();
-        Ok(())
+        self.lock(py).retune(&spec, now_ns)
     }
 
     /// Forget an idle flow (nothing queued or in flight). Returns whether it was forgotten.
@@ -401,6 +397,7 @@ impl Scheduler {
     fn dequeue_before(&self, py: Python<'_>, resource: usize, now_ns: u64) -> PyResult<Option<Out>> {
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
+        inner.stages()?;
         let now = inner.time(now_ns)?;
         match inner.stages()?.dequeue_before(resource, now) {
             Some(packet) => inner.out(py, &packet, None).map(Some),

@@ -273,6 +273,13 @@ def test_time_does_not_run_back_and_numbers_are_in_range() -> None:
         gateway.received(0, 1.5, 50)  # type: ignore[arg-type]
 
 
+def test_a_retune_that_fails_does_not_advance_the_time() -> None:
+    gateway = _gateway("grants")
+    with pytest.raises(ValueError, match="cannot become"):
+        gateway.retune("msf-rs", 9)
+    assert gateway.dequeue(5) is None and gateway.policy == "grants"
+
+
 def test_strangers_and_doubles_are_ignored() -> None:
     gateway = _gateway("grants")
     gateway.enqueue(0, 9, 0)

@@ -167,6 +167,18 @@ def test_wrong_calls_are_refused_and_change_nothing() -> None:
     assert huge.dequeue((1 << 64) - 1) is not None
 
 
+def test_a_call_that_fails_does_not_advance_the_time() -> None:
+    scheduler = Scheduler("drr", 2)
+    with pytest.raises(ValueError, match="cannot become"):
+        scheduler.retune("mr3", 9)
+    with pytest.raises(ValueError, match="later resources"):
+        scheduler.dequeue_before(1, 9)
+    assert scheduler.dequeue(5) is None and scheduler.policy == "drr"
+    scheduler.retune("drr:quantum=900", 9)
+    with pytest.raises(ValueError, match="time goes backwards, from 9ns to 8ns"):
+        scheduler.dequeue(8)
+
+
 def test_objects_are_let_go() -> None:
     class Thing:
         pass
