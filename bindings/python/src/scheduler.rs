@@ -68,6 +68,7 @@ pub(crate) struct Scheduler {
     #[pyo3(get)]
     resources: usize,
     flows: u32,
+    programs: usize,
 }
 
 impl Inner {
@@ -121,12 +122,13 @@ impl Scheduler {
         if let Some(twice) = programs.iter().find(|program| !names.insert(&program.name)) {
             return Err(raised(format!("programs: two are called '{}'", twice.name)));
         }
+        let many = programs.len();
         let setup = Setup { programs: ProgramTable::new(programs), ..Setup::new(resources, limits) };
         let spec: PolicySpec = policy.parse().map_err(raised)?;
         let scheduler = Peekable::new(spec.build(&setup).map_err(raised)?);
         let policy = spec.to_string();
         let inner = Inner::new(scheduler, policy);
-        Ok(Self { inner: Mutex::new(inner), resources, flows: limits.flows })
+        Ok(Self { inner: Mutex::new(inner), resources, flows: limits.flows, programs: many })
     }
 
     /// The policy's string.
@@ -344,7 +346,13 @@ impl Scheduler {
     /// Set which program a flow's packets run: an index into `programs`.
     fn set_program(&self, py: Python<'_>, flow: u32, program: u32) -> PyResult<()> {
         let flow = self.flow(flow)?;
-        self.lock(py).learning()?.set_program(flow, ProgramId(program));
+        let mut inner = self.lock(py);
+        let learning = inner.learning()?;
+        if program as usize >= self.programs {
+            let many = self.programs;
+            return Err(raised(format!("there is no program {program}: the scheduler has {many}, numbered from 0")));
+        }
+        learning.set_program(flow, ProgramId(program));
         Ok(())
     }
 

@@ -96,6 +96,8 @@ def test_weights_knobs_and_figures() -> None:
 def test_estimates_are_learnt_by_feedback() -> None:
     scheduler = Scheduler("drfq:estimator=ses", 2, programs=[{"name": "scan", "cost": "1ns*bytes + 5us"}])
     scheduler.set_program(0, 0)
+    with pytest.raises(ValueError, match="there is no program 1: the scheduler has 1, numbered from 0"):
+        scheduler.set_program(0, 1)
     assert ("finished", 0) in scheduler.interest()
     assert "scan" in scheduler.learnt()
     with pytest.raises(ValueError, match="estimator"):
