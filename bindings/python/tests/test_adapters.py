@@ -171,3 +171,16 @@ def test_several_resources_need_a_demand() -> None:
         Queue(simpy.Environment(), "drr", flow=lambda item: item, size=lambda item: 1, resources=2)
     with pytest.raises(ValueError, match="resources=2 needs demand"):
         Server(simpy.Environment(), 1e6, resources=2)
+
+
+def test_times_that_are_none_are_refused_by_value() -> None:
+    from dovetail.adapters.simpy import Queue
+
+    for wrong in (float("nan"), float("inf"), -1.0, 1e11):
+        queue = Queue(simpy.Environment(), "drr", flow=lambda _: 0, size=lambda _: 1, demand=lambda seconds: (seconds,))
+        with pytest.raises(ValueError, match=f"a time is from 0 to 1.8e10 seconds, not {wrong}"):
+            queue.put(wrong)
+        assert len(queue) == 0
+    early = Queue(simpy.Environment(initial_time=-5), "drr", flow=lambda _: 0, size=lambda _: 1)
+    with pytest.raises(ValueError, match="a time is from 0 to 1.8e10 seconds, not -5"):
+        early.put("packet")

@@ -24,5 +24,7 @@ class Flows:
 
 
 def nanoseconds(seconds: float) -> int:
-    """Whole nanoseconds."""
+    """Whole nanoseconds, fewer than 2^64."""
+    if not 0 <= seconds <= 1.8e10:
+        raise ValueError(f"a time is from 0 to 1.8e10 seconds, not {seconds}")
     return round(seconds * 1e9)
