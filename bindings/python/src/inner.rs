@@ -31,6 +31,7 @@ impl Inner {
         self.last = now;
         Ok(now)
     }
+
     /// Changes knobs. The time is recorded only if that works: a call that fails changes nothing.
     pub(crate) fn retune(&mut self, spec: &PolicySpec, now_ns: u64) -> PyResult<()> {
         let before = self.last;

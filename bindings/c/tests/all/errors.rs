@@ -341,9 +341,8 @@ fn a_flow_that_the_scheduler_cannot_know_may_go() {
     assert_eq!(flows.expire(&mut scheduler, Nanos(9), 5), 0);
 }
 
-/// With `DVT_CHECKED` a queued packet is not accepted again, and time must not go backwards.
 #[test]
-fn an_offer_begins_no_wider_than_its_longest_window() {
+fn an_offer_whose_first_window_is_over_the_longest_is_refused() {
     let mut offer = null_mut();
     // SAFETY: all pointers are null or point to values.
     unsafe {
@@ -382,6 +381,7 @@ fn a_call_that_fails_does_not_advance_the_checked_time() {
     }
 }
 
+/// With `DVT_CHECKED` a queued packet is not accepted again, and time must not go backwards.
 #[test]
 fn a_checked_handle_looks_after_its_caller() {
     let limits = Limits { packets: Some(2), on_full: dovetail_sched::DropPolicy::Head, ..Limits::UNLIMITED };

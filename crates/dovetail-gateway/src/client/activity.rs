@@ -23,7 +23,7 @@ pub(crate) struct Activity {
     // Whether more of a request may arrive that will not be read.
     lingers: AtomicBool,
     // Whether the end of the connection is that of a response.
-    ends_response: AtomicBool,
+    delimits_response: AtomicBool,
     // The error sent for a request that cannot be parsed, and its length in bytes.
     unreadable: Mutex<Option<(Unreadable, usize)>>,
     // Interim responses to be written before the next response.
@@ -166,12 +166,12 @@ impl Activity {
     }
 
     /// A response ends with the connection. If that ends early, it is reset: a closed one would be taken for a whole response.
-    pub(crate) fn end_response(&self) {
-        self.ends_response.store(true, Relaxed);
+    pub(crate) fn delimit_response(&self) {
+        self.delimits_response.store(true, Relaxed);
     }
 
-    pub(super) fn ends_response(&self) -> bool {
-        self.ends_response.load(Relaxed)
+    pub(super) fn delimits_response(&self) -> bool {
+        self.delimits_response.load(Relaxed)
     }
 
     /// Records that an error of this many bytes is sent for a request that cannot be parsed.

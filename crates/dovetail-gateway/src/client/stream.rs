@@ -241,7 +241,7 @@ impl AsyncWrite for ClientStream {
 
 impl Drop for ClientStream {
     fn drop(&mut self) {
-        if self.activity.ends_response()
+        if self.activity.delimits_response()
             && !self.is_shut_down
             && let Either::Left(stream) = &self.stream
         {

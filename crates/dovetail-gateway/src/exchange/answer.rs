@@ -122,7 +122,7 @@ impl Exchange<'_> {
             self.client.linger();
         }
         if self.client_version < Version::HTTP_11 && !has_end {
-            self.client.end_response();
+            self.client.delimit_response();
         }
         if self.keeps_alive && has_end {
             // HTTP/1.0 has no other way to say so.
