@@ -1,6 +1,7 @@
 //! A response that starts once its request is released.
 
 use std::{
+    fmt,
     future::Future,
     hash::Hash,
     pin::Pin,
@@ -122,4 +123,10 @@ fn refusal<R, K, M: Clone>(settings: &Settings<M>) -> Response<ScheduledBody<R, 
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(settings.retry_after_s));
     response
+}
+
+impl<S: Service<Request<B>>, B, K, M> fmt::Debug for Scheduled<S, B, K, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduled").field("expected", &self.expected).finish_non_exhaustive()
+    }
 }
