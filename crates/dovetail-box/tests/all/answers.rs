@@ -47,7 +47,13 @@ fn told(lab: &Lab, hops: u8) -> ErrorKind {
     let inside = lab.namespace(Place::Inside);
     inside.set("ipv4/ip_default_ttl", &hops.to_string()).unwrap();
     let to = SocketAddr::from((FAR, 9));
-    inside.within(|| TcpStream::connect_timeout(&to, PATIENCE).map(drop)).unwrap_err().kind()
+    loop {
+        let error = inside.within(|| TcpStream::connect_timeout(&to, PATIENCE).map(drop)).unwrap_err();
+        // Linux queues a router's error, which wakes the program up, before it sets the socket's: for a moment there is none.
+        if error.raw_os_error().is_some() || error.kind() == ErrorKind::TimedOut {
+            return error.kind();
+        }
+    }
 }
 
 /// The inside kernel accepts the box's errors as a router's; with one hop more, packets arrive.
