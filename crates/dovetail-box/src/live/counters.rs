@@ -25,7 +25,7 @@ pub struct ClassCounters {
     pub ended_by_program: u64,
     /// Packets that had become too long for the interface.
     pub too_long: u64,
-    /// Packets lost because the bridge took over while they were queued or processed.
+    /// Packets lost because the bridge took over, or the box did not run for long, while they were queued or processed.
     pub lapsed: u64,
     /// Processing time, as counted for the CPU that the policy schedules.
     pub cpu: Nanos,
@@ -164,6 +164,6 @@ pub struct Oddities {
     pub malformed: u64,
     /// Packets for which the flow table was full.
     pub no_flow: u64,
-    /// How often the bridge took over because the box was late.
+    /// How often the box was so late that the bridge took over, or that what it held was stale.
     pub lapses: u64,
 }

@@ -13,7 +13,7 @@ use super::{
     plane::{Plane, names},
     privileges,
     programs::Programs,
-    start::{self, ALIVE_FOR},
+    start,
     switch::Switch,
     sys,
     waiting::Waiting,
@@ -112,15 +112,16 @@ impl Live {
     /// Why it cannot continue. The bridge takes over.
     pub fn run(mut self) -> Result<(), LiveError> {
         start::settle_in(&self.config)?;
-        self.switch.take_over(clock::now(), ALIVE_FOR);
+        let alive_for = start::alive_for(self.config.on_failure);
+        self.switch.take_over(clock::now(), alive_for);
         self.plane.bind()?;
         privileges::drop_capabilities();
         loop {
             let mut now = clock::now();
-            if !self.switch.renew(now, ALIVE_FOR) {
+            if !self.switch.renew(now, alive_for) {
                 self.start_over()?;
                 now = clock::now();
-                self.switch.take_over(now, ALIVE_FOR);
+                self.switch.take_over(now, alive_for);
             }
             let is_busy = self.plane.round(now, || self.switch.has_lapsed(clock::now()))?;
             if now >= self.listen_at {
@@ -157,7 +158,7 @@ impl Live {
         }
     }
 
-    /// The bridge, if there is one, has taken over meanwhile: held frames are older than what it has forwarded.
+    /// The bridge has taken over meanwhile, and held frames are older than what it has forwarded; without one, they are stale.
     fn start_over(&mut self) -> Result<(), LiveError> {
         self.plane.start_over(&self.config)?;
         self.lapses_untold += 1;
@@ -168,7 +169,8 @@ impl Live {
                 OnFailure::Open => "the bridge took over",
                 OnFailure::Closed => "nothing passed",
             };
-            tracing::warn!("the box was kept from running for over {ALIVE_FOR}{times}, and {meanwhile} meanwhile");
+            let alive_for = start::alive_for(self.config.on_failure);
+            tracing::warn!("the box was kept from running for over {alive_for}{times}, and {meanwhile} meanwhile");
             (self.warn_at, self.lapses_untold) = (now + WARN_EVERY, 0);
         }
         Ok(())
@@ -176,12 +178,13 @@ impl Live {
 
     /// Sends what is queued as fast as possible, and hands over.
     fn stop(mut self) -> Result<(), LiveError> {
+        let alive_for = start::alive_for(self.config.on_failure);
         let plane = &mut self.plane;
         plane.finish_fast();
         let until = clock::now() + MAX_DRAIN;
         loop {
             let now = clock::now();
-            if !self.switch.renew(now, ALIVE_FOR) {
+            if !self.switch.renew(now, alive_for) {
                 return self.start_over();
             }
             let is_busy = plane.round(now, || self.switch.has_lapsed(clock::now()))?;

@@ -16,7 +16,7 @@ use super::{
     },
 };
 use crate::{
-    config::{Config, Queues},
+    config::{Config, OnFailure, Queues},
     node::{Node, Pace},
 };
 
@@ -124,3 +124,14 @@ fn go_first() {
 /// How long the box may be silent before the bridge takes over: longer than a busy machine usually keeps a thread waiting,
 /// and half of the 50 ms for which traffic may be interrupted.
 pub(super) const ALIVE_FOR: Nanos = Nanos::from_millis(25);
+/// How long it may be silent where there is no bridge, before what it holds is stale: nothing else forwards meanwhile, and a
+/// TCP that follows RFC 6298 (2.4) waits at least as long before it sends anew.
+const ALIVE_FOR_ALONE: Nanos = Nanos::from_secs(1);
+
+/// How long a box may be silent before it discards what it holds.
+pub(super) const fn alive_for(on_failure: OnFailure) -> Nanos {
+    match on_failure {
+        OnFailure::Open => ALIVE_FOR,
+        OnFailure::Closed => ALIVE_FOR_ALONE,
+    }
+}

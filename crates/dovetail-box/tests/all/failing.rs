@@ -1,6 +1,9 @@
 //! A box that fails, as a process.
 
-use std::{fs, thread, time::Instant};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use dovetail_box::live::lab::{Lab, PORTS, Place};
 use dovetail_netns::tool;
@@ -14,6 +17,9 @@ use crate::{
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
 const TWO_WORKERS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n[cpu]\nworkers = 2\n";
+/// Longer than a bridge would wait, and shorter than it takes a TCP to send anew.
+const SHORT: Duration = Duration::from_millis(100);
+const TRIES: usize = 5;
 
 fn traffic_goes_on_when_the_box_is_killed(io: &str) {
     kill(&(io.to_owned() + SETTINGS));
@@ -94,6 +100,32 @@ fn a_box_that_fails_closed_stops_traffic(io: &str) {
     }
 }
 
+fn a_box_that_fails_closed_keeps_frames_over_a_short_stop(io: &str) {
+    let Some(lab) = lab("short") else { return };
+    unbridge(&lab);
+    let queues = "[queues]\npackets_per_flow = 4000\n";
+    for _ in 0..TRIES {
+        let mut running = Process::start(&lab, &format!("on_failure = \"closed\"\n{io}{SETTINGS}{queues}"), true);
+        let traffic = both_ways(&lab);
+        go_on(&traffic, 100);
+        let stopped = Instant::now();
+        running.signal(Signal::STOP);
+        thread::sleep(SHORT);
+        running.signal(Signal::CONT);
+        let was_short = stopped.elapsed() < 2 * SHORT;
+        go_on(&traffic, 100);
+        let records = traffic.map(Stream::end);
+        running.signal(Signal::TERM);
+        assert!(running.wait().success());
+        report("stopped", stopped, &records);
+        if was_short {
+            assert!(records.iter().all(|record| (record.lost(), record.duplicated(), record.reordered()) == (0, 0, 0)));
+            return;
+        }
+    }
+    dovetail_skip::skipped("the machine is too busy: each stop took more than twice as long as it should");
+}
+
 /// The effective capabilities of each thread but the first, which is the test harness's and no box has, those that a program
 /// which it runs could have, and whether such a program may have any.
 fn capabilities(process: u32) -> Vec<(u64, u64, bool)> {
@@ -116,7 +148,7 @@ fn a_box_that_runs_may_do_nothing_any_more(io: &str) {
     let mut seen = capabilities(running.id());
     while seen.iter().any(|&of_thread| of_thread != (0, 0, false)) {
         assert!(asked.elapsed() < PATIENCE, "threads' capabilities: {seen:x?}");
-        thread::sleep(std::time::Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
         seen = capabilities(running.id());
     }
     println!("{} threads, none of which has a capability or can gain one", seen.len());
@@ -130,5 +162,6 @@ by_each_io!(
     traffic_goes_on_when_the_box_is_killed,
     traffic_goes_on_when_the_box_hangs,
     a_box_that_fails_closed_stops_traffic,
+    a_box_that_fails_closed_keeps_frames_over_a_short_stop,
     a_box_that_runs_may_do_nothing_any_more
 );

@@ -115,7 +115,7 @@ impl Scrape {
         to.counter("cpu_blocked", help, seconds.clone(), blocked)?;
         let help = "Time of CPU and link that was lost because the box came too late";
         to.counter("late", help, seconds.clone(), [(NOTHING, figures.late.as_secs_f64())])?;
-        let help = "How often the bridge took over because the box came too late";
+        let help = "How often the box came so late that the bridge took over, or what it held was stale";
         to.counter("lapses", help, None, [(NOTHING, self.status.oddities.lapses)])?;
         let used = self.sample.iter().flat_map(|sample| {
             let names = || self.status.classes.iter().map(|(name, _)| &**name);

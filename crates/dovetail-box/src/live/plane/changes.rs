@@ -59,7 +59,7 @@ impl Plane {
         self.flows.introduce_all(&mut self.node, &self.classes);
     }
 
-    /// Drops all held frames, which are older than what the bridge has forwarded meanwhile.
+    /// Drops all held frames, which are stale, or older than what the bridge has forwarded meanwhile.
     pub(in crate::live) fn start_over(&mut self, config: &Config) -> Result<(), LiveError> {
         for port in &mut self.ports {
             port.empty();
