@@ -139,7 +139,7 @@ impl Arrivals {
     pub(crate) fn enqueue(&self, inner: &mut Inner) -> PyResult<Vec<u8>> {
         // Times are in order, so if the first is valid all are.
         if let Some(first) = self.now.of(0) {
-            inner.time(first)?;
+            inner.clock.time(first)?;
         }
         let mut queued = Vec::with_capacity(self.flow.len());
         let mut times = [Nanos::ZERO; MAX_RESOURCES];
@@ -147,7 +147,7 @@ impl Arrivals {
             let row = &self.demand[at * self.resources..][..self.resources];
             times.iter_mut().zip(row).for_each(|(time, &ns)| *time = Nanos(ns));
             let demand = Demand::new(&times[..self.resources]).map_err(raised)?;
-            let now = inner.time(self.now.of(at).unwrap_or_default())?;
+            let now = inner.clock.time(self.now.of(at).unwrap_or_default())?;
             let handle = self.handle.as_ref().map_or(at as u64, |handle| handle[at]);
             let packet = Packet { flow: FlowId(flow as u32), bytes: bytes as u32, arrival: now, handle, demand };
             queued.push(u8::from(inner.scheduler.enqueue(&packet, now).is_queued()));
@@ -183,7 +183,7 @@ impl Taken {
         let mut taken = Self::default();
         for at in 0..most {
             let Some(now) = times.of(at) else { break };
-            let now = inner.time(now)?;
+            let now = inner.clock.time(now)?;
             let Some(next) = inner.scheduler.dequeue(now) else { break };
             taken.flow.extend(next.packet.flow.0.to_ne_bytes());
             taken.bytes.extend(next.packet.bytes.to_ne_bytes());

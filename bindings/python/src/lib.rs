@@ -18,6 +18,7 @@
 
 mod ask;
 mod batch;
+mod clock;
 mod far;
 mod given;
 mod handles;

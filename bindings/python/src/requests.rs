@@ -11,7 +11,7 @@ use dovetail_sched::{
 };
 use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 
-use crate::{far::Far, run::raised};
+use crate::{clock::Clock, far::Far, run::raised};
 
 /// Maximum number of ids.
 const MAX_IDS: u32 = 1 << 26;
@@ -44,7 +44,7 @@ impl Turn {
 struct Inner {
     scheduler: Capped,
     policy: String,
-    last: Nanos,
+    clock: Clock,
 }
 
 /// Requests and their responses over a narrow link: classes with weights, users in them, and a policy.
@@ -88,7 +88,7 @@ impl RequestScheduler {
         let spec: RequestSpec = policy.parse().map_err(raised)?;
         let scheduler = Capped::new(spec.build(&setup).map_err(raised)?, &setup);
         let longest_window = setup.longest_window;
-        let inner = Inner { scheduler, policy: spec.to_string(), last: Nanos::ZERO };
+        let inner = Inner { scheduler, policy: spec.to_string(), clock: Clock::default() };
         Ok(Self { inner: Mutex::new(inner), longest_window, ids })
     }
 
@@ -143,7 +143,7 @@ impl RequestScheduler {
         let class = ClassId(self.id("class", class_)?);
         let rate = rate.map(rate_of).transpose()?;
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         inner.scheduler.set_cap(class, rate, now);
         Ok(())
     }
@@ -215,7 +215,7 @@ impl RequestScheduler {
     /// The next action. Call after each event and at poll_at, until it returns None.
     fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Turn>> {
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         let turn = inner.scheduler.dequeue(now);
         Ok(turn.map(|turn| Turn {
             request: turn.request.0,
@@ -259,7 +259,7 @@ impl RequestScheduler {
     /// Reports an event at a time.
     fn tell(&self, py: Python<'_>, now_ns: u64, event: impl FnOnce(&mut dyn Core, Nanos)) -> PyResult<()> {
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         event(&mut inner.scheduler, now);
         Ok(())
     }
@@ -286,24 +286,9 @@ impl RequestScheduler {
 }
 
 impl Inner {
-    /// Checks the time of a call, which must not go backwards.
-    fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
-        let now = Nanos(now_ns);
-        if now < self.last {
-            return Err(raised(format!("time goes backwards, from {} to {now}", self.last)));
-        }
-        self.last = now;
-        Ok(now)
-    }
-
-    /// Changes knobs. The time is recorded only if that works: a call that fails changes nothing.
+    /// Changes knobs.
     fn retune(&mut self, spec: &RequestSpec, now_ns: u64) -> PyResult<()> {
-        let before = self.last;
-        let now = self.time(now_ns)?;
-        if let Err(wrong) = self.scheduler.retune(&spec.knobs(), now) {
-            self.last = before;
-            return Err(raised(wrong));
-        }
+        self.clock.time_of(now_ns, |now| self.scheduler.retune(&spec.knobs(), now))?;
         self.policy = spec.to_string();
         Ok(())
     }

@@ -150,7 +150,7 @@ impl Scheduler {
     ) -> PyResult<bool> {
         let demand = self.demand(demand_of(demand_ns)?)?;
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         let handle = inner.handles.keep(handle);
         let packet = Packet { flow: FlowId(flow), bytes, arrival: now, handle, demand };
         let admission = inner.scheduler.enqueue(&packet, now);
@@ -195,7 +195,7 @@ impl Scheduler {
     /// or arrival.
     fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Out>> {
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         match inner.scheduler.dequeue(now) {
             Some(next) => inner.out(py, &next.packet, Some(next.ticket)).map(Some),
             None => Ok(None),
@@ -205,7 +205,7 @@ impl Scheduler {
     /// The packet that dequeue would return now, left in the queue.
     fn peek(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Out>> {
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         let Some(packet) = inner.scheduler.peek(now).copied() else { return Ok(None) };
         let handle = inner.handles.see(py, packet.handle)?;
         Ok(Some(out(&packet, handle, None)))
@@ -277,7 +277,7 @@ impl Scheduler {
         let resource = self.resource(resource, 0)? as u8;
         let event = Feedback { flow: self.flow(flow)?, ticket, resource, stage, took: Nanos(took_ns) };
         let mut inner = self.lock(py);
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         inner.scheduler.feedback(&event, now);
         Ok(())
     }
@@ -391,7 +391,7 @@ impl Scheduler {
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
         inner.stages()?;
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         let handle = inner.handles.keep(handle);
         let packet = Packet { flow: FlowId(flow), bytes, arrival: now, handle, demand };
         let admission = inner.stages()?.enqueue_before(resource, &packet, now);
@@ -406,7 +406,7 @@ impl Scheduler {
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
         inner.stages()?;
-        let now = inner.time(now_ns)?;
+        let now = inner.clock.time(now_ns)?;
         match inner.stages()?.dequeue_before(resource, now) {
             Some(packet) => inner.out(py, &packet, None).map(Some),
             None => Ok(None),
