@@ -390,6 +390,7 @@ impl Scheduler {
         let demand = self.demand(demand_of(demand_ns)?)?;
         let resource = self.resource(resource, 1)?;
         let mut inner = self.lock(py);
+        // Before the time is recorded: a call that fails changes nothing.
         inner.stages()?;
         let now = inner.clock.time(now_ns)?;
         let handle = inner.handles.keep(handle);
