@@ -318,6 +318,31 @@ fn a_link_that_is_not_learnt_is_filled_though_no_length_is_known() {
     }
 }
 
+#[test]
+fn a_single_response_from_far_away_has_its_part_beside_many_from_near_and_the_other_way_round() {
+    let endless = "\"1GB\"";
+    for tells_length in [true, false] {
+        for [one, many] in [["100ms", "5ms"], ["20ms", "100ms"]] {
+            let text = format!(
+                "name = \"mix\"\nseed = 1\n[network]\nstop = \"120s\"\n\
+                 [access]\ngateway = \"g\"\nwarm_up = \"30s\"\ntells_length = {tells_length}\n\
+                 [[link]]\nbetween = [\"p\", \"g\"]\nrate = \"2Mbps\"\ndelay = \"1ms\"\nbuffer_packets = 25\nwatched = true\n\
+                 [[link]]\nbetween = [\"g\", [\"ann\", \"bob\"]]\nrate = \"1Gbps\"\n\
+                 [[link]]\nbetween = [\"one\", \"p\"]\nrate = \"100Mbps\"\ndelay = \"{one}\"\n\
+                 [[link]]\nbetween = [\"many\", \"p\"]\nrate = \"100Mbps\"\ndelay = \"{many}\"\n\
+                 [[traffic]]\nname = \"one\"\nfrom = \"one\"\nto = \"ann\"\nrequests = {{ each = 1, size = {endless} }}\n\
+                 [[traffic]]\nname = \"many\"\nfrom = \"many\"\nto = \"bob\"\nrequests = {{ each = 50, size = {endless} }}\n"
+            );
+            let network = Network::parse(&text, "hazard", &mut |_| unreachable!("it names no file")).unwrap();
+            for seed in 1..=3 {
+                let got = Bed { stop_s: 120, ..BED }.simulate(&Network { seed, ..network.clone() }, "grants");
+                let share = got.class(0, 30) / got.class(1, 30);
+                assert!((0.97..=1.03).contains(&share), "{tells_length}, {one} beside {many}, seed {seed}: {share}");
+            }
+        }
+    }
+}
+
 /// How long five new users among 200 waited for their first 20 kB, on average and at most, in seconds.
 fn newcomers(gateway: &str, class: &str, access: &str, seed: u64) -> (f64, f64) {
     let new = format!("rate = \"0.2/s\", size = \"20kB\"{class}");
