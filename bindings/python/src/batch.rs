@@ -50,7 +50,7 @@ fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<
     })?;
     if buffer.dimensions() != dimensions {
         let has = buffer.dimensions();
-        return Err(raised(format!("{name}: an array of {dimensions} dimensions is needed, and it has {has}")));
+        return Err(raised(format!("{name}: a {dimensions}-dimensional array is needed, not a {has}-dimensional one")));
     }
     // Types are compared below, but not their byte order: numbers in the other one would be read as different numbers.
     let other: &[u8] = if cfg!(target_endian = "little") { b">!" } else { b"<" };

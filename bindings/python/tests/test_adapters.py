@@ -1,12 +1,20 @@
 """Schedulers in ns.py and SimPy, beside what those have themselves."""
 
 import collections
+import dataclasses
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 simpy = pytest.importorskip("simpy")
+
+
+@dataclasses.dataclass
+class _Packet:
+    flow_id: int
+    size: int = 1000
 
 
 def test_a_simpy_queue_gives_turns_and_tells_of_drops() -> None:
@@ -184,3 +192,91 @@ def test_times_that_are_none_are_refused_by_value() -> None:
     early = Queue(simpy.Environment(initial_time=-5), "drr", flow=lambda _: 0, size=lambda _: 1)
     with pytest.raises(ValueError, match="a time is from 0 to 1.8e10 seconds, not -5"):
         early.put("packet")
+
+
+def test_a_forgotten_flow_leaves_its_place_to_another() -> None:
+    from dovetail.adapters.simpy import Queue
+
+    env = simpy.Environment()
+    queue = Queue(
+        env, "drr", flow=lambda item: item, size=lambda _: 1500, limits={"flows": 2}, weights={"connection 0": 3, "call": 2}
+    )
+    got = []
+
+    def serve() -> Any:
+        while True:
+            got.append((yield queue.get()))
+            yield env.timeout(1)
+
+    env.process(serve())
+    for at in range(100):
+        queue.put(f"connection {at}")
+        queue.put("call")
+        assert not queue.forget("call")
+        env.run(until=2 * (at + 1))
+        assert queue.forget(f"connection {at}") and not queue.forget(f"connection {at}")
+    assert len(got) == 200 and set(got[1::2]) == {"call"}
+
+
+def test_an_ns_py_server_forgets_flows_of_which_nothing_is_in_flight() -> None:
+    from dovetail.adapters.ns import Server
+
+    env = simpy.Environment()
+    server = Server(env, policy="drfq", resources=2, demand=lambda _: (1, 5), limits={"flows": 1})
+    for flow in range(10):
+        began = env.now
+        assert server.put(_Packet(flow))
+        for spent in (0, 2, 5):
+            env.run(until=began + spent + 0.5)
+            assert server.total_packets() == 0 and not server.forget(flow)
+        env.run(until=began + 7)
+        assert server.packets_sent == flow + 1
+        assert server.forget(flow) and server.all_flows() == []
+
+
+def _steps_until(env: Any, done: Callable[[], bool]) -> None:
+    """Runs the environment as far as that, in a bounded number of steps."""
+    for _ in range(10_000):
+        if done():
+            return
+        env.step()
+    pytest.fail("it goes on and on")
+
+
+# From some months on, a float's seconds are no longer as fine as the policy's nanoseconds.
+@pytest.mark.parametrize("began", [0, 1.8e9])
+def test_a_simpy_queue_that_holds_back_is_asked_again_however_coarse_the_time(began: float) -> None:
+    from dovetail.adapters.simpy import Queue
+
+    env = simpy.Environment(initial_time=began)
+    queue = Queue(
+        env,
+        "tradeoff:alpha=0.5",
+        flow=lambda item: item % 3,
+        size=lambda _: 100,
+        demand=lambda item: (1e-3, 2e-3) if item % 3 else (3e-3, 1e-3),
+        resources=2,
+    )
+    got = []
+
+    def serve() -> Any:
+        while True:
+            got.append((yield queue.get()))
+            yield env.timeout(1e-3)
+
+    env.process(serve())
+    for item in range(60):
+        queue.put(item)
+    _steps_until(env, lambda: len(got) == 60)
+
+
+@pytest.mark.parametrize("began", [0, 1.8e9])
+def test_an_ns_py_server_that_holds_back_is_asked_again_however_coarse_the_time(began: float) -> None:
+    from dovetail.adapters.ns import Server
+
+    env = simpy.Environment(initial_time=began)
+    demand = {0: (3e-3, 1e-3), 1: (1e-3, 2e-3), 2: (1e-3, 2e-3)}
+    server = Server(env, policy="tradeoff:alpha=0.5", resources=2, demand=lambda packet: demand[packet.flow_id])
+    for at in range(60):
+        server.put(_Packet(at % 3))
+    _steps_until(env, lambda: server.packets_sent == 60)

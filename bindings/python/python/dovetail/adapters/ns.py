@@ -16,11 +16,12 @@ True
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dovetail import Limits, Packet, Scheduler
-from dovetail.adapters._flows import Flows, nanoseconds
+from dovetail.adapters._flows import Flows, nanoseconds, seconds_until
 
 
 class Server:
@@ -57,6 +58,7 @@ class Server:
         """Whose figures, weights and knobs are at hand."""
         self._demand = demand
         self._flows = Flows()
+        self._in_flight: Counter[int] = Counter()
         self._interest = frozenset(self.scheduler.interest())
         self._free_at = [0.0] * resources
         self._served: Any = None
@@ -94,12 +96,21 @@ class Server:
         return 0 if flow is None else self.scheduler.backlog(flow)[0]
 
     def all_flows(self) -> list[Hashable]:
-        """Every flow that was seen."""
+        """Every flow that was seen and not forgotten."""
         return list(self._flows)
 
     def total_packets(self) -> int:
         """Packets that wait."""
         return len(self.scheduler)
+
+    def forget(self, queue_id: Hashable) -> bool:
+        """Forget an idle flow (nothing queued or in flight), and its weight. Returns whether it was forgotten."""
+        flow = self._flows.known(queue_id)
+        if flow is None or self._in_flight[flow] or not self.scheduler.forget(flow):
+            return False
+        del self._in_flight[flow]
+        self._flows.forget(queue_id)
+        return True
 
     def _serve(self) -> None:
         """Takes the next packet if the first resource is free."""
@@ -110,6 +121,7 @@ class Server:
             self._ask_again()
             return
         self._served = next_one.handle
+        self._in_flight[next_one.flow] += 1
         at = self.env.now
         for resource, time_ns in enumerate(next_one.demand_ns):
             start = max(at, self._free_at[resource])
@@ -118,16 +130,17 @@ class Server:
             self._tell(next_one, resource, "finished", at, time_ns)
             if resource == 0:
                 self._at(at, self._freed)
-        self._at(at, lambda: self._sent(next_one.handle))
+        self._at(at, lambda: self._sent(next_one))
 
     def _freed(self) -> None:
         self._served = None
         self._serve()
 
-    def _sent(self, packet: Any) -> None:
+    def _sent(self, packet: Packet) -> None:
         self.packets_sent += 1
+        self._in_flight[packet.flow] -= 1
         if self.out is not None:
-            self.out.put(packet)
+            self.out.put(packet.handle)
 
     def _tell(self, packet: Packet, resource: int, stage: str, at: float, took_ns: int) -> None:
         if (stage, resource) not in self._interest or packet.ticket is None:
@@ -154,4 +167,4 @@ class Server:
             self._asks_at = None
             self._serve()
 
-        self._at(max(at / 1e9, self.env.now + 1e-9), ask)
+        self._at(self.env.now + seconds_until(at, self.env.now), ask)

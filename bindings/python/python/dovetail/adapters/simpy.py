@@ -29,7 +29,7 @@ except ImportError as error:
     raise ImportError("this adapter needs SimPy: pip install 'dovetail-sched[simpy]'") from error
 
 from dovetail import Limits, Scheduler
-from dovetail.adapters._flows import Flows, nanoseconds
+from dovetail.adapters._flows import Flows, nanoseconds, seconds_until
 
 
 class _Put(base.Put[Any]):
@@ -107,6 +107,14 @@ class Queue(base.BaseResource[Any, Any]):
         self.scheduler.feedback(self._flows.number(flow), ticket, resource, stage, nanoseconds(took), now)
         self._trigger_get(None)
 
+    def forget(self, flow: Hashable) -> bool:
+        """Forget an idle flow (nothing queued or in flight), and its weight. Returns whether it was forgotten."""
+        number = self._flows.known(flow)
+        if number is None or not self.scheduler.forget(number):
+            return False
+        self._flows.forget(flow)
+        return True
+
     def _do_put(self, event: Any) -> bool:
         item = event.item
         size = self._size(item)
@@ -139,7 +147,7 @@ class Queue(base.BaseResource[Any, Any]):
         if at is None or len(self.scheduler) == 0 or at == self._asks_at:
             return
         self._asks_at = at
-        wait = self._env.timeout(max(at / 1e9 - self._env.now, 1e-9))
+        wait = self._env.timeout(seconds_until(at, self._env.now))
 
         def ask(_: Any) -> None:
             self._asks_at = None
