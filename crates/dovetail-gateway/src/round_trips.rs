@@ -1,8 +1,9 @@
 //! Derives the far queue from round-trip times of connections to servers.
 //!
 //! The kernel keeps a smoothed round-trip time per connection, and as a receiver another one, of how its window is filled. The
-//! excess over the minimum to the same server in ten minutes is queueing somewhere. The far queue is part of all of them, while
-//! servers' own queues are not: so the minimum over all servers counts.
+//! excess over the minimum to the same server in ten minutes is queueing somewhere, of which a server's first sample says nothing.
+//! The far queue is part of all of them, while servers' own queues are not: so the minimum over all servers counts. A server's
+//! minimum is also how far away it is, which the scheduler is told, from the handshake of the first connection on.
 
 use std::{
     cell::{Cell, RefCell},
@@ -56,6 +57,18 @@ impl Sampled {
         Self { round_trips, server, last: Cell::new(None) }
     }
 
+    /// Records the round trip of a new connection's handshake.
+    pub(crate) fn meet(&self, socket: BorrowedFd<'_>) {
+        if let Some(took) = sys::handshake(socket) {
+            self.round_trips.note(self.server, took);
+        }
+    }
+
+    /// The minimum round trip to the server, if there were samples.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        self.round_trips.least(self.server)
+    }
+
     /// Takes a sample; to be called when data arrives.
     pub(crate) fn sample(&self, socket: BorrowedFd<'_>) {
         let now = Instant::now();
@@ -83,13 +96,21 @@ impl RoundTrips {
                 return;
             }
         }
-        let least = servers.entry(server).or_insert(Least { since: now, now: took, before: took });
+        let Some(least) = servers.get_mut(&server) else {
+            servers.insert(server, Least { since: now, now: took, before: took });
+            return;
+        };
         if now - least.since >= REMEMBERED / 2 {
             *least = Least { since: now, now: took, before: least.now };
         }
         least.now = least.now.min(took);
         let queue = took.saturating_sub(least.now.min(least.before));
         self.queue.set(Some(self.queue.get().map_or(queue, |known| known.min(queue))));
+    }
+
+    /// The minimum to a server, if there were samples.
+    pub(crate) fn least(&self, server: IpAddr) -> Option<Duration> {
+        self.least.borrow().get(&server).map(|least| least.now.min(least.before))
     }
 
     /// The smallest queue since the last call, if there were samples.
@@ -124,12 +145,27 @@ mod tests {
         let millis = Duration::from_millis;
         trips.note(near, millis(20));
         trips.note(far, millis(200));
+        assert_eq!(trips.take_queue(), None, "one sample says nothing");
+        trips.note(near, millis(20));
+        trips.note(far, millis(210));
         assert_eq!(trips.take_queue(), Some(millis(0)));
         trips.note(near, millis(90));
         trips.note(far, millis(260));
         assert_eq!(trips.take_queue(), Some(millis(60)), "the rest is the near server's own");
         trips.note(near, Duration::ZERO);
         assert_eq!(trips.take_queue(), None);
+    }
+
+    #[test]
+    fn the_minimum_of_the_last_minutes_is_known() {
+        let trips = RoundTrips::default();
+        let server = "192.0.2.1".parse().expect("an address");
+        assert_eq!(trips.least(server), None);
+        for millis in [40, 30, 50] {
+            trips.note(server, Duration::from_millis(millis));
+        }
+        assert_eq!(trips.least(server), Some(Duration::from_millis(30)));
+        assert_eq!(trips.least("192.0.2.2".parse().expect("an address")), None);
     }
 
     #[test]

@@ -224,6 +224,12 @@ impl Servers {
         Some(Sampled::new(Rc::clone(&self.round_trips), server))
     }
 
+    /// How long after its release a request's answer begins to arrive, if known: on a new connection after a handshake too.
+    pub(crate) fn distance(&self, server: Option<IpAddr>, is_connected: bool) -> Option<Duration> {
+        let least = self.round_trips.least(server?)?;
+        Some(if is_connected { least } else { least * 2 })
+    }
+
     /// Counts a request or tunnel sent on a connection, which is reused or new.
     pub(crate) fn goes_out(&self, is_reused: bool) {
         add(if is_reused { &self.counters.reused } else { &self.counters.dialled }, 1);

@@ -49,7 +49,12 @@ impl Exchange<'_> {
             }
         }
         let record = self.record;
-        let ticket = link.arrive((&record.who, &record.party), record.scheduled(), &self.wanted.host)?;
+        let server = match &idle {
+            Some(idle) => idle.server,
+            None => ways.front().and_then(|(_, addresses)| addresses.first().copied()),
+        };
+        let distance = servers.distance(server, idle.is_some());
+        let ticket = link.arrive((&record.who, &record.party), record.scheduled(), &self.wanted.host, distance)?;
         ticket.record_into(&record.spending);
         ticket.released().await;
         record.queue.set(Link::waited(&ticket));
@@ -98,6 +103,9 @@ impl Exchange<'_> {
         record.server.set(connection.server);
         // hyper keeps the message only if it has not begun to write it.
         let copy = (is_reused && is_repeatable).then(|| clone(&head));
+        if let Some(distance) = exchanges.servers.distance(connection.server, true) {
+            ticket.distance(distance.into());
+        }
         connection.gate.begin(ticket, Rc::clone(progress), Rc::clone(&record.account));
         if upload.is_some()
             && let Some(learning) = exchanges.link.uplink().learning()

@@ -3,7 +3,7 @@
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use dovetail_sched::{
-    PolicyError, Weight,
+    Nanos, PolicyError, Weight,
     request::{ClassId, RequestSetup},
 };
 use dovetail_tower::Dispatcher;
@@ -91,18 +91,21 @@ impl Link {
         &self.free
     }
 
-    /// A ticket for a request, unless its user has too many. `party` is the user as known to schedulers, which may be distinct.
+    /// A ticket for a request, unless its user has too many. `party` is the user as known to schedulers, which may be distinct,
+    /// and `distance` how long after the release the response begins to arrive, if known.
     pub(crate) fn arrive(
         &self,
         (who, party): (&Who, &Who),
         class: ClassId,
         label: &Arc<str>,
+        distance: Option<Duration>,
     ) -> Result<Place, Refusal> {
         let most = self.settings.config().limits.requests_per_user;
         if self.requests(who) >= most {
             return Err(Refusal::TooManyRequests(most));
         }
-        Ok(self.dispatcher.arrive(party, class, None, Arc::clone(label)))
+        let distance = distance.map_or(Nanos::ZERO, Nanos::from);
+        Ok(self.dispatcher.arrive_from(distance, party, class, None, Arc::clone(label)))
     }
 
     /// The number of a user's tickets, whatever the destinations of the requests.
@@ -198,7 +201,7 @@ mod tests {
     async fn a_user_has_as_many_places_as_one_may() {
         let link = link("");
         let (ann, bob) = (Who::Name("ann".into()), Who::Name("bob".into()));
-        let arrive = |who: &Who| link.arrive((who, who), ClassId(0), &"a".into());
+        let arrive = |who: &Who| link.arrive((who, who), ClassId(0), &"a".into(), None);
         let places = [arrive(&ann).expect("a place"), arrive(&ann).expect("a place")];
         assert!(matches!(arrive(&ann), Err(Refusal::TooManyRequests(2))));
         assert!(arrive(&bob).is_ok(), "others are not in the way");

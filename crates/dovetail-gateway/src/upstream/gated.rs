@@ -109,8 +109,11 @@ struct Head {
 }
 
 impl Gated {
-    /// A connection without a response, in TLS or not. Its round-trip times are sampled if `sampled` is given.
+    /// A new connection without a response, in TLS or not. Its round-trip times are sampled if `sampled` is given.
     pub(crate) fn new(upstream: Upstream, is_sealed: bool, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
+        if let Some(sampled) = &sampled {
+            sampled.meet(upstream.stream.as_fd());
+        }
         let gate = Rc::new(Gate {
             response: RefCell::default(),
             offered: upstream.offered,

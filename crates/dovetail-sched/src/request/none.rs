@@ -105,6 +105,8 @@ impl RequestScheduler for Ordinary {
 
     fn round_trip(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
 
+    fn distance(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
+
     fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
 
     fn figures(&self, _report: &mut dyn FnMut(&'static str, f64)) {}

@@ -50,6 +50,11 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// all.
     fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos);
 
+    /// How long after its next turn the first units of the response reach the link, as far as known: a round trip to the server,
+    /// and more as long as a connection to it has to be established. Without it they count as there at once. Reported before or
+    /// after the release, again whenever it changes.
+    fn distance(&mut self, request: RequestId, takes: Nanos, now: Nanos);
+
     /// Whether so much unpaced traffic is sent up the link that the reported far queue may be the uplink's.
     fn uplink(&mut self, is_busy: bool, now: Nanos);
 

@@ -261,6 +261,36 @@ fn a_round_trip_that_is_reported_before_a_request_may_go_is_not_lost() {
     assert_eq!(far_window(true), far_window(false));
 }
 
+/// When a request to a server at this distance goes on a link in debt, of a class with this rate.
+fn goes_at(distance: Nanos, cap: Option<f64>) -> Nanos {
+    let spec: RequestSpec = "grants".parse().expect("a policy");
+    let mut capped = Capped::new(spec.build(&setup()).expect("a rate in range"), &setup());
+    capped.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+    capped.set_cap(ClassId(0), cap, Nanos::ZERO);
+    capped.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+    capped.stray(None, 250_000, Nanos::ZERO);
+    let id = RequestId(0);
+    capped.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+    capped.distance(id, distance, Nanos::ZERO);
+    let mut now = Nanos::ZERO;
+    for _ in 0..10 {
+        if capped.dequeue(now).is_some() {
+            return now;
+        }
+        now = capped.poll_at().expect("it waits");
+    }
+    panic!("it waits for ever");
+}
+
+#[test]
+fn a_distance_that_is_reported_before_a_request_may_go_is_not_lost() {
+    let near = goes_at(Nanos::ZERO, None);
+    for cap in [None, Some(RATE)] {
+        // The far queue bridges 60 ms.
+        assert_eq!(goes_at(Nanos::from_millis(160), cap), near - Nanos::from_millis(100), "{cap:?}");
+    }
+}
+
 #[test]
 fn a_user_is_not_forgotten_while_only_what_is_held_is_theirs() {
     for policy in POLICIES {

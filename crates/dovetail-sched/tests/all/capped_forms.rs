@@ -50,6 +50,9 @@ impl RequestScheduler for AtOnce {
         assert!(self.turns.contains_key(&request.0));
     }
     fn round_trip(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
+    fn distance(&mut self, request: RequestId, _takes: Nanos, _now: Nanos) {
+        assert!(self.turns.contains_key(&request.0));
+    }
     fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
     fn ended(&mut self, request: RequestId, now: Nanos) {
         self.cancel(request, now);

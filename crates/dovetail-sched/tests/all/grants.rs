@@ -1,6 +1,8 @@
 //! `grants` against its definitions: every request, user and class is examined before every turn, and events occur that no
 //! reasonable environment would send.
 
+use std::collections::BTreeMap;
+
 use crate::figures::figure;
 use dovetail_sched::{
     Nanos, Weight,
@@ -15,6 +17,9 @@ const CLASSES: u32 = 3;
 const PACE: f64 = 1e9;
 const DELAY_NS: u64 = 3_000;
 const SILENCE_NS: u64 = 2_000;
+/// What is due is kept in bins of 5 ms, for 150 ms.
+const BIN_NS: u64 = 5_000_000;
+const AHEAD_NS: u64 = 150_000_000;
 const WEIGHTS: [f64; 4] = [0.5, 1.0, 3.0, 4.0];
 
 fn build(knobs: &str, setup: &RequestSetup) -> Box<dyn RequestScheduler> {
@@ -34,6 +39,7 @@ enum Event {
     Ready(u32),
     Offers(u32, u64),
     RoundTrip(u32, u64),
+    Distance(u32, u64),
     Ended(u32),
     GaveUp(u32),
     Stray(Option<u32>, u64),
@@ -59,6 +65,8 @@ fn events(
         16 => request.clone().prop_map(Event::Ready),
         1 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Offers(request, units)),
         1 => (request.clone(), 0..most_gap).prop_map(|(request, ns)| Event::RoundTrip(request, ns)),
+        4 => (request.clone(), prop_oneof![0..most_gap, 0..20_000_000u64, 0..900_000_000u64])
+            .prop_map(|(request, ns)| Event::Distance(request, ns)),
         3 => request.clone().prop_map(Event::Ended),
         2 => request.prop_map(Event::GaveUp),
         1 => (prop::option::of(0..CLASSES), units).prop_map(|(class, units)| Event::Stray(class, units)),
@@ -88,6 +96,7 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::Ready(request) => scheduler.ready(RequestId(request), now),
         Event::Offers(request, window) => scheduler.offers(RequestId(request), window, now),
         Event::RoundTrip(request, ns) => scheduler.round_trip(RequestId(request), Nanos(ns), now),
+        Event::Distance(request, ns) => scheduler.distance(RequestId(request), Nanos(ns), now),
         Event::Ended(request) => scheduler.ended(RequestId(request), now),
         Event::GaveUp(request) => scheduler.cancel(RequestId(request), now),
         Event::Stray(class, units) => scheduler.stray(class.map(ClassId), units, now),
@@ -123,8 +132,14 @@ impl Set {
         let Self { order, ageing, first, lag, .. } = self;
         format!(
             "order={order},ageing={ageing},first={first},slack={slack},user-lead={user_lead},lag={lag},lead={lead},users={users},\
-             silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn=off"
+             silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn={}",
+            if self.learns() { "on" } else { "off" }
         )
+    }
+
+    /// Whether the rate is learnt: it stays the same while the far queue is as long as it shall be.
+    fn learns(&self) -> bool {
+        !self.short
     }
 
     fn setup(&self) -> RequestSetup {
@@ -162,6 +177,8 @@ struct PlainRequest {
     examined_ns: Option<u64>,
     paid: u128,
     charged_ns: u64,
+    /// How long after a turn its units are due, beyond what the far queue bridges.
+    distance_ns: u64,
     released_ns: u64,
     /// The target at which a round ends, and when it began.
     round: Option<(u64, u64)>,
@@ -220,6 +237,8 @@ struct Plain {
     classes: Vec<PlainClass>,
     selected: u128,
     tokens: i128,
+    /// Tokens to be spent, by the number of the bin in which they are due.
+    due: BTreeMap<u64, i128>,
     now: u64,
     mean: f64,
     steps: u64,
@@ -236,6 +255,7 @@ impl Plain {
             classes: vec![PlainClass::default(); CLASSES as usize],
             selected: 0,
             tokens: 0,
+            due: BTreeMap::new(),
             now: 0,
             mean: (set.quantum + set.window).min(20_000.max(set.quantum)) as f64,
             steps: 0,
@@ -352,9 +372,6 @@ impl Plain {
         }
         let counter = &mut self.classes[class].counter;
         let PlainUser { service, lent, leads, .. } = &mut self.users[user];
-        if units >= before || !is_late {
-            self.tokens += i128::from(before) - i128::from(units) - i128::from(returned);
-        }
         if units >= before {
             *counter += part;
             *service += units - before;
@@ -364,8 +381,14 @@ impl Plain {
             *service = service.saturating_sub(before - units);
             *lent = lent.saturating_sub(before - units);
         }
-        if units < before && !self.others_wait() {
-            self.tokens = self.tokens.min(self.depth());
+        if units >= before {
+            let r = &self.requests[request];
+            let arrived = (r.received + r.unread).saturating_sub(before).min(units - before);
+            let distance_ns = r.distance_ns;
+            self.tokens -= i128::from(arrived);
+            self.spend(i128::from(units - before - arrived), distance_ns);
+        } else if !is_late {
+            self.refund(i128::from(before - units - returned));
         }
         self.lift();
     }
@@ -433,8 +456,66 @@ impl Plain {
     }
 
     fn advance(&mut self, now: u64) {
+        while let Some((&bin, &units)) = self.due.first_key_value()
+            && bin * BIN_NS <= now
+        {
+            self.due.pop_first();
+            self.pass(bin * BIN_NS);
+            self.tokens -= units;
+        }
+        self.pass(now);
+    }
+
+    fn pass(&mut self, now: u64) {
         self.tokens = (self.tokens + i128::from(now - self.now)).min(self.depth());
         self.now = now;
+    }
+
+    /// Spends tokens when what they are for is due: `distance_ns` from now.
+    fn spend(&mut self, units: i128, distance_ns: u64) {
+        let current = self.now / BIN_NS;
+        let bin = (self.now + distance_ns.min(AHEAD_NS)) / BIN_NS;
+        if bin > current {
+            *self.due.entry(bin).or_default() += units;
+        } else {
+            self.tokens -= units;
+        }
+    }
+
+    /// Returns tokens: the last to be spent first, then to the bucket, which overflows if the rate is learnt.
+    fn refund(&mut self, mut units: i128) {
+        while units > 0
+            && let Some(mut last) = self.due.last_entry()
+        {
+            let less = units.min(*last.get());
+            *last.get_mut() -= less;
+            units -= less;
+            if *last.get() == 0 {
+                last.remove();
+            }
+        }
+        self.tokens += units;
+        if self.set.learns() || !self.others_wait() {
+            self.tokens = self.tokens.min(self.depth());
+        }
+    }
+
+    /// The tokens, for a turn or half a bucket at most, when units at this distance arrive, beside those that are needed for what
+    /// is due later.
+    fn free(&self, distance_ns: u64) -> i128 {
+        let at = self.now + distance_ns.min(AHEAD_NS);
+        let (mut tokens, mut now) = (self.tokens, self.now);
+        let depth = i128::from(self.set.quantum).max(self.depth() / 2);
+        for (&bin, &units) in self.due.range(..=at / BIN_NS) {
+            tokens = (tokens + i128::from(bin * BIN_NS - now)).min(depth) - units;
+            now = bin * BIN_NS;
+        }
+        tokens = (tokens + i128::from(at - now)).min(depth);
+        let mut needs = 0;
+        for bin in (at / BIN_NS + 1..=(self.now + AHEAD_NS) / BIN_NS).rev() {
+            needs = (needs + self.due.get(&bin).copied().unwrap_or(0) - i128::from(BIN_NS)).max(0);
+        }
+        tokens - needs
     }
 
     fn event(&mut self, event: Event) {
@@ -476,6 +557,9 @@ impl Plain {
                 self.hear(self.requests[request as usize].user);
                 let r = &mut self.requests[request as usize];
                 (r.trip_ns, r.trip_is_told) = (Some(ns.max(1000)), true);
+            }
+            Event::Distance(request, ns) if live(request) && self.set.learns() => {
+                self.requests[request as usize].distance_ns = ns.saturating_sub(DELAY_NS);
             }
             Event::Ended(request) if live(request) => self.over(request as usize, true),
             Event::GaveUp(request) if live(request) => self.over(request as usize, false),
@@ -553,7 +637,7 @@ impl Plain {
     /// Returns the tokens of responses of unknown length that are silent.
     fn return_absent(&mut self) {
         let now = self.now;
-        let depth = if self.others_wait() { i128::MAX } else { self.depth() };
+        let mut returned = 0;
         let is_interrupted = now - self.came_ns > 250_000_000;
         let delay_ns = if self.set.short { 0 } else { DELAY_NS };
         for r in &mut self.requests {
@@ -570,8 +654,11 @@ impl Plain {
                 r.examined_ns = None;
                 let units = r.in_flight();
                 r.absent += units;
-                self.tokens = (self.tokens + i128::from(units)).min(depth);
+                returned += i128::from(units);
             }
+        }
+        if returned > 0 {
+            self.refund(returned);
         }
     }
 
@@ -652,9 +739,6 @@ impl Plain {
 
     /// The next request, if there are tokens.
     fn choose(&mut self) -> Option<usize> {
-        if self.tokens <= 0 {
-            return None;
-        }
         let candidates: Vec<_> =
             (0..self.classes.len()).filter(|&class| !self.candidate_users(class).is_empty()).collect();
         let class = candidates.iter().copied().min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
@@ -681,6 +765,9 @@ impl Plain {
             }
         }
         let (_, request, leads, is_owed) = of_each.into_iter().min()?;
+        if self.free(self.requests[request].distance_ns) <= 0 {
+            return None;
+        }
         let user = self.requests[request].user;
         let is_alone =
             self.users_of(self.class_of(request)).into_iter().all(|other| other == user || !self.is_active(other));

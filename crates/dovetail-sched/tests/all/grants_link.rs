@@ -151,12 +151,14 @@ fn a_far_response_alone_fills_most_of_the_link_within_ten_seconds() {
     }
 }
 
-/// Requests of many users for sizes with a heavy tail, at random times at this load. Returns the mean time to the end, in s.
-fn open(policy: &str, load: f64, seed: u64) -> f64 {
+/// Requests of many users for sizes with a heavy tail, at random times at this load. Returns the mean time to the end, in s, and
+/// which part of the pieces waited in the far queue for twice the target or longer.
+fn open(policy: &str, load: f64, seed: u64, tells_distance: bool) -> (f64, f64) {
     let setup = RequestSetup::for_bytes(RATE);
     let mut gateway = build(policy, &setup);
     FarLink::place(&mut *gateway, &[(1.0, 40)]);
     let mut link = FarLink::new(&mut *gateway, RATE, setup.overhead, 1);
+    link.tells_distance = tells_distance;
     let mut random = Random(seed);
     let jobs: Vec<_> = (0..1500).map(|_| (random.heavy(3000.0, 1e6), (10.0 + 240.0 * random.unit()) as u64)).collect();
     let mean = jobs.iter().map(|&(size, _)| (size + setup.overhead) as f64).sum::<f64>() / jobs.len() as f64;
@@ -166,16 +168,32 @@ fn open(policy: &str, load: f64, seed: u64) -> f64 {
         link.ask(Job::honest((random.unit() * 40.0) as u32, 0, size, way * MS), (at * 1e9) as u64);
     }
     assert!(link.run(4000 * SECOND, |link| link.done.len() == jobs.len()), "{policy}: not all responses ended");
-    link.done.iter().map(|done| (done.done - done.asked) as f64 / 1e9).sum::<f64>() / jobs.len() as f64
+    let mean = link.done.iter().map(|done| (done.done - done.asked) as f64 / 1e9).sum::<f64>() / jobs.len() as f64;
+    let long: u64 = link.waits.iter().skip(12).sum();
+    (mean, long as f64 / link.waits.iter().sum::<u64>() as f64)
 }
 
 #[test]
 fn the_shortest_first_is_over_sooner_in_the_mean() {
     for seed in 0..3 {
-        let [srpt, fair] = ["grants:order=srpt", "grants:order=fair"].map(|policy| open(policy, 0.9, seed));
+        let [srpt, fair] = ["grants:order=srpt", "grants:order=fair"].map(|policy| open(policy, 0.9, seed, false).0);
         println!("seed {seed}: mean {srpt:.2} s with srpt, {fair:.2} s in turn");
         assert!(srpt < fair, "seed {seed}: {srpt} s, {fair} s");
     }
+}
+
+#[test]
+fn the_far_queue_is_long_less_often_if_distances_are_told() {
+    let mut long = [0.0, 0.0];
+    for seed in 0..6 {
+        let [(mean, untold), (mean_told, told)] = [false, true].map(|tells| open("grants", 0.9, seed, tells));
+        println!(
+            "seed {seed}: mean {mean:.3} s and {untold:.3} of pieces wait long, {mean_told:.3} s and {told:.3} if told"
+        );
+        assert!(told < 0.9 * untold && mean_told < 1.1 * mean, "seed {seed}");
+        long = [long[0] + untold, long[1] + told];
+    }
+    assert!(long[1] < 0.75 * long[0], "{long:?}");
 }
 
 /// One user's large response beside short ones that fill the link 1.2 times. Returns when it ends, in s, if within 200 s.

@@ -141,6 +141,7 @@ enum Event {
     Unread(u32, u64),
     Offers(u32, u64),
     RoundTrip(u32, u64),
+    Distance(u32, u64),
     Uplink(bool),
     Retune(usize),
     Cap(u32, Option<f64>),
@@ -166,6 +167,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (delay(), delay()).prop_map(|(delay, room)| Event::FarQueue(delay, room)),
         2 => (id(), units()).prop_map(|(id, units)| Event::Offers(id, units)),
         2 => (id(), delay()).prop_map(|(id, trip)| Event::RoundTrip(id, trip.unwrap_or(0))),
+        2 => (id(), delay()).prop_map(|(id, takes)| Event::Distance(id, takes.unwrap_or(0))),
         1 => any::<bool>().prop_map(Event::Uplink),
         1 => any::<usize>().prop_map(Event::Retune),
         1 => (0..CLASSES, prop::option::of(rate())).prop_map(|(class, rate)| Event::Cap(class, rate)),
@@ -268,6 +270,7 @@ proptest! {
                 }
                 Event::Offers(id, window) => gateway.offers(RequestId(id), window, now),
                 Event::RoundTrip(id, takes) => gateway.round_trip(RequestId(id), Nanos(takes), now),
+                Event::Distance(id, takes) => gateway.distance(RequestId(id), Nanos(takes), now),
                 Event::Uplink(is_busy) => gateway.uplink(is_busy, now),
                 Event::Retune(at) => {
                     let other: RequestSpec = RETUNED[at % RETUNED.len()].parse().unwrap();

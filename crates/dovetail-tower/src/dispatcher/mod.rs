@@ -152,8 +152,22 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     /// like the policy.
     #[must_use]
     pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
+        self.arrive_from(Nanos::ZERO, who, class, length, label)
+    }
+
+    /// Like [`arrive`](Self::arrive), for a request whose response begins to reach the link `distance` after the release, as far
+    /// as known ([`Ticket::distance`]).
+    #[must_use]
+    pub fn arrive_from(
+        &self,
+        distance: Nanos,
+        who: &K,
+        class: ClassId,
+        length: Option<u64>,
+        label: Arc<str>,
+    ) -> Ticket<K> {
         let (guard, now) = self.0.enter();
-        self.admit(guard, now, who, class, length, label)
+        self.admit(guard, (now, distance), who, class, length, label)
     }
 
     /// Like [`arrive`](Self::arrive), unless too many requests are queued. A refused request leaves no trace.
@@ -173,13 +187,13 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         let of_user = guard.users.number(who).map_or(0, |user| guard.users.at(user).requests.waiting);
         let of_all = guard.classes.iter().map(|account| account.requests.waiting).sum();
         limits.check(of_user, of_all)?;
-        Ok(self.admit(guard, now, who, class, length, label))
+        Ok(self.admit(guard, (now, Nanos::ZERO), who, class, length, label))
     }
 
     fn admit(
         &self,
         mut guard: MutexGuard<'_, State<K>>,
-        now: Nanos,
+        (now, distance): (Nanos, Nanos),
         who: &K,
         class: ClassId,
         length: Option<u64>,
@@ -203,7 +217,9 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
         account.requested += 1;
-        state.scheduler.enqueue(&Request { id: RequestId(id as u32), user, length }, now);
+        let request = Request { id: RequestId(id as u32), user, length };
+        state.scheduler.enqueue(&request, now);
+        state.scheduler.distance(request.id, distance, now);
         self.0.pump(guard);
         Ticket::new(Arc::clone(&self.0), id)
     }

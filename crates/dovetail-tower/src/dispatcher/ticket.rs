@@ -67,6 +67,13 @@ impl<K> Ticket<K> {
         self.shared.pump(state);
     }
 
+    /// Reports how long after its next turn the response's first units reach the link, as far as known.
+    pub fn distance(&self, takes: Nanos) {
+        let (mut state, now) = self.shared.enter();
+        state.scheduler.distance(self.request(), takes, now);
+        self.shared.pump(state);
+    }
+
     /// Waits until the request is released. Any number of tasks may wait.
     pub async fn released(&self) {
         Released::new(&self.shared, self.id).await;

@@ -11,6 +11,7 @@ use dovetail_tower::{
     Dispatcher,
     dispatcher::{Overloaded, Stage, WaitLimits},
 };
+use tokio::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -64,6 +65,22 @@ async fn what_lies_unread_is_charged_once() {
     ticket.received(40_000);
     ticket.unread(60_000);
     assert_eq!(tokens(), charged);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_to_a_distant_server_is_released_as_much_earlier() {
+    let mut waits = Vec::new();
+    // The far queue bridges 60 ms.
+    for distance in [Nanos::ZERO, Nanos::from_millis(160)] {
+        let dispatcher = dispatcher("grants", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+        let first = arrive(&dispatcher, 0, 0);
+        first.unread(100_000);
+        let began = Instant::now();
+        let second = dispatcher.arrive_from(distance, &1, ClassId(0), None, "distant".into());
+        second.released().await;
+        waits.push(began.elapsed().as_millis());
+    }
+    assert!(waits[0] > 200 && (99..=101).contains(&(waits[0] - waits[1])), "{waits:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,6 +19,7 @@ use tokio::{
 use super::{BUFFER, Tunnel};
 use crate::{
     record::Record,
+    round_trips::Sampled,
     segment::SEGMENT,
     sys,
     upstream::{FAR, Offered},
@@ -93,7 +94,8 @@ impl Tunnel {
     pub(super) fn renew(&self, server: &TcpStream) -> io::Result<()> {
         self.gives_back();
         let Record { who, party, .. } = &self.record;
-        let place = self.link.arrive((who, party), self.record.scheduled(), &self.label);
+        let distance = self.sampled.as_ref().and_then(Sampled::least);
+        let place = self.link.arrive((who, party), self.record.scheduled(), &self.label, distance);
         let place = place.map_err(|refusal| io::Error::other(refusal.to_string()))?;
         place.record_into(&self.record.spending);
         if self.offered.bytes() != u64::MAX {

@@ -279,7 +279,7 @@ impl Capped {
         response.reserved = response.reserved.saturating_add(reserved);
         response.is_asked = true;
         let offered = core::mem::take(&mut response.is_offered).then_some(response.window);
-        let trip = response.trip.take();
+        let (trip, distance) = (response.trip.take(), response.distance);
         if core::mem::replace(&mut response.is_told, true) {
             self.policy.ready(request, now);
         } else {
@@ -291,6 +291,7 @@ impl Capped {
             if let Some(trip) = trip {
                 self.policy.round_trip(request, trip, now);
             }
+            self.policy.distance(request, distance, now);
         }
     }
 
@@ -480,6 +481,14 @@ impl RequestScheduler for Capped {
             return;
         }
         self.policy.round_trip(request, takes, now);
+    }
+
+    fn distance(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
+        if self.who(request).is_some() && !self.responses[request.0 as usize].is_told {
+            self.responses[request.0 as usize].distance = takes;
+            return;
+        }
+        self.policy.distance(request, takes, now);
     }
 
     fn uplink(&mut self, is_busy: bool, now: Nanos) {

@@ -14,6 +14,8 @@ pub(super) struct Response {
     pub(super) is_offered: bool,
     /// Its round trip, if that was reported before the policy knew of it.
     pub(super) trip: Option<Nanos>,
+    /// How far away its units are, until the policy is told.
+    pub(super) distance: Nanos,
     /// Units that the policy permits and that were not handed to the environment yet.
     pub(super) leave: u64,
     pub(super) handed: u64,

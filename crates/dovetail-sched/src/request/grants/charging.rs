@@ -20,9 +20,7 @@ impl Grants {
     }
 
     /// Charges the user and the class. Returns how much the class's counter grew.
-    pub(super) fn charge(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u128 {
-        self.pace.advance(now);
-        self.pace.spend(units);
+    pub(super) fn charge(&mut self, user: UserId, class: ClassId, units: u64) -> u128 {
         self.users.charge(user, class, units);
         self.classes.charge(class, units, self.parts(class))
     }
@@ -36,9 +34,14 @@ impl Grants {
         if let Some(user) = self.accounts.user(request)
             && let Some(class) = self.accounts.class_of(user)
         {
-            let paid = self.charge(user, class, more, now);
-            self.pace.lets_in(more, self.responses[request.0 as usize].round.told_trip());
+            let paid = self.charge(user, class, more);
+            self.pace.advance(now);
             let response = &mut self.responses[request.0 as usize];
+            // What has arrived is due no more.
+            let arrived = response.arrived().saturating_sub(response.charged).min(more);
+            self.pace.spend(arrived);
+            self.pace.book(more - arrived, response.distance);
+            self.pace.lets_in(more, response.round.told_trip());
             let before = response.in_flight();
             response.charged += more;
             self.in_flight += u128::from(response.in_flight() - before);

@@ -20,8 +20,8 @@
 //! A request is a *candidate* while it waits, and a response while units of it wait that may not be taken in. Three questions
 //! have separate answers:
 //!
-//! * *When is a turn?* While there are tokens (`pace.rs`): they arrive at a pace that a control loop adjusts so that the far
-//!   queue stays `delay` long.
+//! * *When is a turn?* When there will be tokens for it once what it lets in reaches the link, a round trip later
+//!   (`pace/due.rs`): they arrive at a pace that a control loop adjusts so that the far queue stays `delay` long (`pace`).
 //! * *Which class?* The one with the least charge over weight and counted users, or one with a shorter request that ends before
 //!   the class is ahead of it by more than `lead` (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
@@ -79,8 +79,9 @@
 //!
 //! # Cost
 //!
-//! O(log n) for each event, amortised when users catch up with their class, and at each turn every class in line is examined
-//! while those are no more than 64; memory for each request, user and class, and nothing for the queues between them.
+//! O(log n) for each event, amortised when users catch up with their class, and at each turn, or question whether there is one,
+//! every class in line is examined while those are no more than 64; memory for each request, user and class, and nothing for the
+//! queues between them.
 //!
 //! # Worked example
 //!
@@ -258,6 +259,8 @@ pub struct Grants {
     in_flight: u128,
     // Until when windows are taken to be what limits senders.
     fills_until: Nanos,
+    // How long after its turn the units of the first candidate are due, if it waits for tokens.
+    blocked: Option<Nanos>,
 }
 
 impl Grants {
@@ -284,6 +287,7 @@ impl Grants {
             released: 0,
             in_flight: 0,
             fills_until: Nanos::ZERO,
+            blocked: None,
         })
     }
 }
@@ -438,6 +442,13 @@ impl RequestScheduler for Grants {
         self.settle(user, class, now);
     }
 
+    fn distance(&mut self, request: RequestId, takes: Nanos, _now: Nanos) {
+        // What is refunded goes to others at once if nothing is learnt, and theirs would be due too late for it.
+        if self.pace.learns() && self.accounts.user(request).is_some() {
+            self.responses[request.0 as usize].distance = takes;
+        }
+    }
+
     fn uplink(&mut self, is_busy: bool, now: Nanos) {
         self.pace.set_uplink(is_busy, now);
     }
@@ -457,25 +468,23 @@ impl RequestScheduler for Grants {
             }
         }
         self.pace.set_stalled(self.users.candidates().saturating_sub(self.waiting));
-        let is_open = self.pace.is_open();
-        self.pace.set_demand(match (self.users.candidates(), self.released) {
-            (1.., _) if !is_open => Demand::Waits,
-            (_, 1..) if now < self.fills_until => Demand::Fills,
-            (_, 1..) => Demand::Met,
-            _ => Demand::None,
+        let first = self.choose();
+        let distance = first.as_ref().map(|first| self.responses[first.request.0 as usize].distance);
+        self.blocked = distance.filter(|&distance| !self.pace.is_open(distance));
+        self.pace.set_demand(match (self.blocked, self.released) {
+            (Some(_), _) => Demand::Waits,
+            (None, 1..) if now < self.fills_until => Demand::Fills,
+            (None, 1..) => Demand::Met,
+            (None, 0) => Demand::None,
         });
-        if !is_open {
-            return None;
-        }
-        let first = self.choose()?;
-        self.turn(&first, now)
+        self.turn(&first.filter(|_| self.blocked.is_none())?, now)
     }
 
     fn poll_at(&self) -> Option<Nanos> {
         if !self.freed.is_empty() {
             return Some(self.pace.now());
         }
-        (self.users.candidates() > 0).then(|| self.pace.opens())
+        (self.users.candidates() > 0).then(|| self.pace.opens(self.blocked.unwrap_or(Nanos::ZERO)))
     }
 
     fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {

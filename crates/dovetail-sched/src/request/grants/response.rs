@@ -45,6 +45,8 @@ pub(super) struct Response {
     pub(super) charged: u64,
     /// Units charged that will not arrive, as far as known.
     pub(super) absent: u64,
+    /// How long after a turn its units are due, as far as known.
+    pub(super) distance: Nanos,
     /// When units last arrived, and whether it is listed in case that no more do.
     pub(super) arrived_at: Nanos,
     pub(super) is_listed: bool,

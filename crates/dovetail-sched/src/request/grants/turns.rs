@@ -80,7 +80,9 @@ impl Grants {
         let (target, total) = (response.target(), response.total);
         self.waiting -= 1;
         self.released += 1;
-        self.charge(user, class, overhead, now);
+        self.pace.advance(now);
+        self.pace.spend(overhead);
+        self.charge(user, class, overhead);
         self.charge_up_to(request, total.map_or(self.expected(), |_| target), now);
         if let Some(total) = total {
             self.learn_size(request, total);
@@ -101,13 +103,13 @@ impl Grants {
         let units = response.grant(due);
         let expected = response.expected();
         self.charge_up_to(request, expected, now);
-        let Response { round, grew_at, .. } = &self.responses[request.0 as usize];
+        let Response { round, grew_at, distance, .. } = &self.responses[request.0 as usize];
         // The pace is higher than what the link carries while the far queue is short.
         let product = self.pace.capacity() * round.told_trip().as_secs_f64();
         let trip = round.trip();
         let is_farthest = growth::is_farthest(&self.setup, product);
         let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
-        let has_room = self.pace.has_room(self.in_flight, enough)
+        let has_room = self.pace.has_room(*distance, self.in_flight, enough)
             || is_farthest && self.pace.has_far_room(self.in_flight, product, product * growth::FILLED);
         let cause = Cause {
             has_lost,

@@ -273,6 +273,8 @@ impl RequestScheduler for MsfRs {
 
     fn round_trip(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
 
+    fn distance(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
+
     fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
 
     fn first_window(&self) -> Option<u64> {

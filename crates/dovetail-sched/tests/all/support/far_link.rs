@@ -91,6 +91,8 @@ enum Event {
 /// The whole model.
 pub struct FarLink<'a> {
     pub gateway: &'a mut dyn RequestScheduler,
+    /// Whether the scheduler is told how far away servers are.
+    pub tells_distance: bool,
     pub now: u64,
     rate: f64,
     header: u64,
@@ -112,6 +114,8 @@ pub struct FarLink<'a> {
     pub candidates: Vec<u64>,
     /// When each class last took something in.
     pub last_taken: Vec<u64>,
+    /// Pieces by how long they waited in the far queue, in units of 10 ms.
+    pub waits: Vec<u64>,
 }
 
 impl<'a> FarLink<'a> {
@@ -119,6 +123,7 @@ impl<'a> FarLink<'a> {
     pub fn new(gateway: &'a mut dyn RequestScheduler, rate: f64, header: u64, classes: usize) -> Self {
         let mut link = Self {
             gateway,
+            tells_distance: false,
             now: 0,
             rate,
             header,
@@ -135,6 +140,7 @@ impl<'a> FarLink<'a> {
             headers: vec![0; classes],
             candidates: vec![0; classes],
             last_taken: vec![0; classes],
+            waits: Vec::new(),
         };
         link.at(0, Event::Probe);
         link
@@ -209,6 +215,9 @@ impl<'a> FarLink<'a> {
                 self.candidates[job.class as usize] += 1;
                 self.flows.insert(id, (self.numbers, flow));
                 self.gateway.enqueue(&Request { id: RequestId(id), user: UserId(job.user), length: job.hint }, now);
+                if self.tells_distance {
+                    self.gateway.distance(RequestId(id), Nanos(job.way), now);
+                }
             }
             Event::May { id, serial, until } => self.send(id, serial, until),
             Event::Comes { id, serial, units } => self.comes(id, serial, units),
@@ -230,6 +239,9 @@ impl<'a> FarLink<'a> {
         }
         for (n, units) in pieces.into_iter().enumerate() {
             let header = if n == 0 && self.flows[&id].1.came == 0 { self.header } else { 0 };
+            let wait = (self.empty_at.saturating_sub(self.now) / 10_000_000) as usize;
+            self.waits.resize(self.waits.len().max(wait + 1), 0);
+            self.waits[wait] += 1;
             self.empty_at = self.empty_at.max(self.now) + ((units + header) as f64 * 1e9 / self.rate) as u64;
             self.at(self.empty_at, Event::Comes { id, serial, units });
         }

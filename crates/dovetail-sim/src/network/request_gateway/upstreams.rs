@@ -1,5 +1,7 @@
 //! Connections from the gateway to servers, which are kept for the next request.
 
+use std::collections::BTreeMap;
+
 use dovetail_sched::{
     Nanos,
     request::{Offer, RequestSetup},
@@ -62,6 +64,8 @@ pub(super) struct Upstreams {
     /// Number of connections opened.
     pub(super) dialled: u64,
     gateway: usize,
+    // The minimum round trip to each server.
+    least: BTreeMap<usize, Nanos>,
     // Receive buffer for what may arrive after a window closes, if configured.
     receive_bytes: u32,
 }
@@ -78,6 +82,7 @@ impl Upstreams {
             longest_window: setup.longest_window,
             dialled: 0,
             gateway: access.gateway,
+            least: BTreeMap::new(),
             receive_bytes: u32::try_from(longest).map_or(MAX_WINDOW_BYTES, |longest| longest.min(MAX_WINDOW_BYTES)),
         }
     }
@@ -90,6 +95,20 @@ impl Upstreams {
     /// An idle connection to the server.
     pub(super) fn take_idle(&mut self, server: usize) -> Option<EndId> {
         self.idle.take(server)
+    }
+
+    /// Records a round trip to a server; returns the minimum so far.
+    pub(super) fn note(&mut self, server: usize, took: Nanos) -> Nanos {
+        let least = self.least.entry(server).or_insert(took);
+        *least = took.min(*least);
+        *least
+    }
+
+    /// How long after a request's release its response begins to arrive, as far as known: on a new connection after the
+    /// handshakes.
+    pub(super) fn distance(&self, server: usize, is_connected: bool) -> Nanos {
+        let trips = if is_connected { 1 } else { 2 + u64::from(self.tls_round_trips) };
+        Nanos(self.least.get(&server).map_or(0, |least| least.0 * trips))
     }
 
     /// Whether connections are reused.

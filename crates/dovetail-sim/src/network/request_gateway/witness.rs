@@ -27,6 +27,7 @@ pub(super) enum Said {
     Ready,
     Offers(u64),
     RoundTrip(Nanos),
+    Distance(Nanos),
     Ended,
     Cancelled,
 }
@@ -134,6 +135,11 @@ impl RequestScheduler for Witness {
     fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
         self.say(now, request, Said::RoundTrip(takes));
         self.scheduler.round_trip(request, takes, now);
+    }
+
+    fn distance(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
+        self.say(now, request, Said::Distance(takes));
+        self.scheduler.distance(request, takes, now);
     }
 
     fn uplink(&mut self, is_busy: bool, now: Nanos) {

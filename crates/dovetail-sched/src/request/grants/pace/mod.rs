@@ -1,8 +1,10 @@
 //! The pace at which units are elicited.
 //!
-//! A token bucket of units. A turn may happen while there are tokens, and takes its charge even if that is more than there are.
-//! Tokens arrive at the *pace*, and the bucket holds at most what it brings in the time `d*`, or a turn's worth. What is refunded
-//! beyond that is lost, and a `C` that is learnt makes up for it; if nothing is learnt, turns that wait have all of it at once.
+//! A token bucket of units. A turn may happen while there are tokens, and takes its charge even if that is more than there are;
+//! if its server is known to be farther away than `d*`, then once what the turn lets in is due (`due.rs`). Tokens arrive at the *pace*, and the
+//! bucket holds at most what it brings in the time `d*`, or a turn's worth. What is refunded beyond that is lost, and a `C` that
+//! is learnt makes up for it; if nothing is learnt, turns that wait have all of it at once.
+//!
 //! With `d` the far queue's delay and `C` the link's estimated capacity,
 //!
 //! ```text
@@ -79,8 +81,12 @@
 //! queue's excess over `d*`, up to the same excess as without stalled responses.
 
 mod aim;
+mod due;
 
-use self::aim::Aim;
+use self::{
+    aim::Aim,
+    due::{Bucket, Due},
+};
 use super::{exp::exp, meter::Meter};
 use crate::{Nanos, request::FarDelay};
 
@@ -129,6 +135,7 @@ pub(super) struct Pace {
     capacity: f64,
     told: Option<(Nanos, Nanos)>,
     tokens: f64,
+    due: Due,
     at: Nanos,
     demand: Demand,
     meter: Meter,
@@ -167,6 +174,7 @@ impl Pace {
             capacity: rate,
             told: None,
             tokens: 0.0,
+            due: Due::new(),
             at: Nanos::ZERO,
             demand: Demand::None,
             meter: Meter::default(),
@@ -275,37 +283,61 @@ impl Pace {
         if let Some(stale) = self.told.map(|(_, at)| at + FRESH)
             && stale <= now
         {
-            self.run(stale);
+            self.run_through(stale);
             self.told = None;
         }
-        self.run(now);
+        self.run_through(now);
+    }
+
+    /// Advances, and spends what is due until then.
+    fn run_through(&mut self, until: Nanos) {
+        while let Some((at, units)) = self.due.next(until) {
+            self.run(at);
+            self.take(units);
+        }
+        self.run(until);
     }
 
     /// Charges a turn, or an unrequested arrival, of this many units.
     pub(super) fn spend(&mut self, units: u64) {
-        self.tokens = (self.tokens - units as f64).max(-self.max_debt());
+        self.take(units as f64);
+    }
+
+    /// Charges a turn of this many units, which come `takes` from now.
+    pub(super) fn book(&mut self, units: u64, takes: Nanos) {
+        let late = self.late(takes);
+        // No booking, however absurd, delays others for longer than a debt would.
+        if !self.due.book((units as f64).min(self.max_debt()), late, self.at) {
+            self.spend(units);
+        }
+    }
+
+    fn take(&mut self, units: f64) {
+        self.tokens = (self.tokens - units).max(-self.max_debt());
     }
 
     /// Refunds units that will not arrive after all. If `others_wait` and nothing is learnt, those beyond a full bucket are
     /// kept for turns at this time.
     pub(super) fn refund(&mut self, units: u64, others_wait: bool) {
+        let left = self.due.cancel(units as f64);
         if others_wait && !self.learns {
-            self.tokens += units as f64;
+            self.tokens += left;
         } else {
-            self.add(units as f64);
+            self.add(left);
         }
     }
 
-    /// Whether a turn may happen.
-    pub(super) fn is_open(&self) -> bool {
-        self.tokens > 0.0
+    /// Whether a turn may happen whose units come `takes` from now.
+    pub(super) fn is_open(&self, takes: Nanos) -> bool {
+        self.opens(takes) <= self.at
     }
 
-    /// Whether the link has spare capacity: the far queue is shorter than a quarter of its target, and the bucket is at least
-    /// half full or less than `enough` is in flight.
-    pub(super) fn has_room(&self, in_flight: u128, enough: f64) -> bool {
+    /// Whether the link has spare capacity for units that come `takes` from now: the far queue is shorter than a quarter of its target,
+    /// and half a bucket will be free then or less than `enough` is in flight.
+    pub(super) fn has_room(&self, takes: Nanos, in_flight: u128, enough: f64) -> bool {
         let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.target().as_f64() / 4.0);
-        is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
+        let free = || self.due.free(self.bucket(self.depth()), self.late(takes), self.at);
+        is_short && ((in_flight as f64) < enough || free() >= self.depth() / 2.0)
     }
 
     /// Whether a round trip has passed since a window was changed, and the far queue has been short for as long, as far as
@@ -334,12 +366,20 @@ impl Pace {
         self.at
     }
 
-    /// When the next turn may happen, as far as known; not before now.
-    pub(super) fn opens(&self) -> Nanos {
-        if self.is_open() {
-            return self.at;
-        }
-        self.at + Nanos::from_f64(-self.tokens / self.pace() * 1e9) + Nanos(1)
+    /// When a turn may happen whose units come `takes` later, as far as known; not before now.
+    pub(super) fn opens(&self, takes: Nanos) -> Nanos {
+        // Nearer senders will have spent the rest by then.
+        let left = self.turn.max(self.depth() / 2.0);
+        self.due.opens(self.bucket(left), self.late(takes), self.at)
+    }
+
+    /// How much later than at the turn tokens are spent for units that come after `takes`: the far queue bridges `d*`.
+    fn late(&self, takes: Nanos) -> Nanos {
+        takes - self.aim.free()
+    }
+
+    fn bucket(&self, depth: f64) -> Bucket {
+        Bucket { tokens: self.tokens, depth, per_s: self.pace() }
     }
 
     /// The current pace, in units per second.

@@ -83,7 +83,7 @@ fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f
         pace.tell(Some(FarDelay::of(delay)), now);
         pace.set_demand(Demand::Waits);
         pace.came((pace.pace().min(carries) / 10.0) as u64);
-        waits_s = waits_s.max((pace.opens() - now).as_secs_f64());
+        waits_s = waits_s.max((pace.opens(Nanos::ZERO) - now).as_secs_f64());
         if step % 10 == 9 {
             seen.push((pace.capacity(), waits_s));
             waits_s = 0.0;
@@ -258,22 +258,25 @@ fn a_turn_may_overdraw_and_the_next_waits() {
     pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
     pace.advance(Nanos::from_secs(1));
     near(pace.tokens(), 60.0);
-    assert!(!pace.has_room(u128::MAX, 55.0) && !pace.has_room(0, 55.0), "the queue is as long as it shall be");
+    assert!(
+        !pace.has_room(Nanos::ZERO, u128::MAX, 55.0) && !pace.has_room(Nanos::ZERO, 0, 55.0),
+        "the queue is as long as it shall be"
+    );
     pace.tell(Some(FarDelay::of(Nanos::from_millis(14))), Nanos::from_secs(1));
-    assert!(pace.has_room(u128::MAX, 55.0), "half the bucket is left");
+    assert!(pace.has_room(Nanos::ZERO, u128::MAX, 55.0), "half the bucket is left");
     pace.spend(31);
-    assert!(pace.has_room(50, 55.0) && !pace.has_room(60, 55.0));
+    assert!(pace.has_room(Nanos::ZERO, 50, 55.0) && !pace.has_room(Nanos::ZERO, 60, 55.0));
     pace.tell(Some(FarDelay::of(AIM)), Nanos::from_secs(1));
-    assert!(!pace.has_room(50, 55.0) && pace.is_open());
+    assert!(!pace.has_room(Nanos::ZERO, 50, 55.0) && pace.is_open(Nanos::ZERO));
     pace.spend(129);
-    let opens = pace.opens();
-    assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
+    let opens = pace.opens(Nanos::ZERO);
+    assert!(!pace.is_open(Nanos::ZERO) && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
     pace.advance(opens);
-    assert!(pace.is_open());
+    assert!(pace.is_open(Nanos::ZERO));
     pace.refund(1000, false);
     near(pace.tokens(), 60.0);
     pace.spend(u64::MAX);
-    assert!(pace.opens() < Nanos::from_secs(62));
+    assert!(pace.opens(Nanos::ZERO) < Nanos::from_secs(62));
 }
 
 #[test]
@@ -291,5 +294,70 @@ fn a_refund_is_not_lost_on_others_if_nothing_is_learnt() {
     near(pace.tokens(), 57.0 + 1000.0 - 500.0);
     // What nothing had waited for a moment later is lost.
     pace.advance(Nanos(1));
+    near(pace.tokens(), 60.0);
+}
+
+#[test]
+fn tokens_are_spent_when_units_are_due() {
+    let mut pace = Pace::new(1000.0, 40, AIM, false);
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+    pace.advance(Nanos::from_millis(60));
+    // The far queue bridges 60 ms of that.
+    pace.book(90, Nanos::from_millis(200));
+    near(pace.tokens(), 60.0);
+    assert!(pace.is_open(Nanos::ZERO));
+    // A turn's worth will be there by then, so those due then are 50 short, and the next from as far away wait for as many.
+    let opens = pace.opens(Nanos::from_millis(200));
+    assert!(opens > Nanos::from_millis(110) && opens < Nanos::from_millis(116), "{opens:?}");
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::from_millis(195));
+    near(pace.tokens(), 60.0);
+    // 5 ms before 90 are due, 60 tokens cannot be spent on others.
+    assert!(!pace.is_open(Nanos::ZERO));
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::from_millis(200));
+    near(pace.tokens(), -30.0);
+}
+
+#[test]
+fn the_far_queue_bridges_its_target() {
+    let mut pace = Pace::new(1000.0, 10, AIM, false);
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+    pace.advance(Nanos::from_millis(60));
+    pace.book(20, AIM);
+    near(pace.tokens(), 40.0);
+    // A queue that drops at 60 ms bridges 30.
+    pace.tell(Some(FarDelay { delay: Nanos::from_millis(30), room: Some(AIM) }), Nanos::from_millis(60));
+    near(pace.tokens(), 30.0);
+    pace.book(20, Nanos::from_millis(30));
+    near(pace.tokens(), 10.0);
+    pace.book(20, AIM);
+    near(pace.tokens(), 10.0);
+}
+
+#[test]
+fn there_is_room_where_tokens_are_free_when_units_are_due() {
+    let mut pace = Pace::new(1000.0, 10, AIM, true);
+    pace.tell(Some(FarDelay::of(Nanos::ZERO)), Nanos::ZERO);
+    pace.advance(Nanos::from_millis(60));
+    let has_room = |pace: &Pace, ms| pace.has_room(Nanos::from_millis(ms), u128::MAX, 55.0);
+    assert!(has_room(&pace, 0) && has_room(&pace, 260));
+    // Of 69 tokens 60 are spent 100 ms from now, and half of a bucket has come again 30 ms later.
+    pace.book(60, Nanos::from_millis(160));
+    assert!(has_room(&pace, 0) && !has_room(&pace, 170) && has_room(&pace, 210));
+    pace.book(150, Nanos::from_millis(160));
+    assert!(!has_room(&pace, 0), "what there is now is needed then");
+}
+
+#[test]
+fn a_refund_cancels_what_is_due_latest() {
+    let mut pace = Pace::new(1000.0, 10, AIM, true);
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+    pace.advance(Nanos::from_millis(60));
+    pace.book(50, Nanos::from_millis(80));
+    pace.book(40, Nanos::from_millis(160));
+    pace.refund(60, true);
+    near(pace.tokens(), 60.0);
+    pace.advance(Nanos::from_millis(80));
+    near(pace.tokens(), 60.0 - 30.0);
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::from_millis(170));
     near(pace.tokens(), 60.0);
 }

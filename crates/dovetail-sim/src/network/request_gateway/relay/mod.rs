@@ -102,6 +102,7 @@ impl<'a> Relay<'a> {
         }
         let request = Request { id: id_of(live), user: UserId(user as u32), length: None };
         self.scheduler.enqueue(&request, now);
+        self.scheduler.distance(request.id, self.upstreams.distance(server, kept.is_some()), now);
         self.is_asked = true;
     }
 
@@ -178,6 +179,7 @@ impl<'a> Relay<'a> {
         if upstream.is_established {
             if let Some(least) = net.connections[id].opener.end.least_round_trip() {
                 self.upstreams.of(id).offer.draws_near(least);
+                self.tell_distance(id, live, least, net.now);
             }
             self.tell_connection(id, live, net.now);
         }
@@ -190,15 +192,27 @@ impl<'a> Relay<'a> {
         if self.upstreams.of(id).is_established || !end.is_established() {
             return;
         }
-        let widened = self.upstreams.establish(id, end.round_trip());
-        let upstream = self.upstreams.of(id);
-        let Some(live) = upstream.live else { return };
+        let (trip, least) = (end.round_trip(), end.least_round_trip());
+        let widened = self.upstreams.establish(id, trip);
+        let Some(live) = self.upstreams.of(id).live else { return };
+        if let Some(least) = least {
+            self.tell_distance(id, live, least, net.now);
+        }
+        let (upstream, end) = (self.upstreams.of(id), &mut net.connections[id].opener.end);
         if let Some(offered) = widened {
             end.reach(self.live[live].begins + self.live[live].granted + offered);
         }
         if upstream.tls.is_none() {
             self.tell_connection(id, live, net.now);
         }
+    }
+
+    /// Reports how far away the server of a connection is, from which the next units of its response come.
+    fn tell_distance(&mut self, id: EndId, live: usize, took: Nanos, now: Nanos) {
+        let server = self.upstreams.of(id).server;
+        let least = self.upstreams.note(server, took);
+        self.scheduler.distance(id_of(live), least, now);
+        self.is_asked = true;
     }
 
     /// A request is sent: reports what its connection offers the server, because of earlier responses on it among others, and
