@@ -1238,6 +1238,16 @@ dvt_status dvt_requests_round_trip(struct dvt_requests *requests,
                                    uint64_t now_ns);
 
 /**
+ * Reports how long after the response's next turn the first units that it lets in reach the link, as far as known: a round trip
+ * to the server, and more while a connection to it has to be opened. Optional, and may be repeated. Without it they are taken to
+ * be there at once.
+ */
+dvt_status dvt_requests_distance(struct dvt_requests *requests,
+                                 uint32_t request,
+                                 uint64_t takes_ns,
+                                 uint64_t now_ns);
+
+/**
  * Reports that units of the response have arrived which may not be read yet.
  */
 dvt_status dvt_requests_ready(struct dvt_requests *requests, uint32_t request, uint64_t now_ns);

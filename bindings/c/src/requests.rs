@@ -41,6 +41,7 @@ pub(crate) enum Units {
     Unread,
     Offers,
     RoundTrip,
+    Distance,
 }
 
 /// What happened to a request.
@@ -149,6 +150,7 @@ impl Requests {
             Units::Unread => self.scheduler.unread(request, units, now),
             Units::Offers => self.scheduler.offers(request, units, now),
             Units::RoundTrip => self.scheduler.round_trip(request, Nanos(units), now),
+            Units::Distance => self.scheduler.distance(request, Nanos(units), now),
         }
         Ok(())
     }

@@ -180,6 +180,11 @@ impl RequestScheduler {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.round_trip(request, Nanos(takes_ns), now))
     }
 
+    /// How long after the response's next turn the first units that it lets in reach the link, as far as known.
+    fn distance(&self, py: Python<'_>, request: u32, takes_ns: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.distance(request, Nanos(takes_ns), now))
+    }
+
     /// The receive window that the response's connection already offers, left over from earlier responses.
     fn offers(&self, py: Python<'_>, request: u32, window: u64, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.offers(request, window, now))

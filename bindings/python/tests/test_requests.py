@@ -280,6 +280,19 @@ def test_a_retune_that_fails_does_not_advance_the_time() -> None:
     assert gateway.dequeue(5) is None and gateway.policy == "grants"
 
 
+def test_a_request_to_a_distant_server_goes_as_much_earlier() -> None:
+    opens = []
+    # The far queue bridges 60 ms.
+    for distance in (0, 160 * SECOND // 1000):
+        gateway = _gateway("grants")
+        gateway.stray(None, 50_000, 0)
+        gateway.enqueue(0, 0, 0)
+        gateway.distance(0, distance, 0)
+        assert not _turns(gateway, 0)
+        opens.append(gateway.poll_at())
+    assert opens == [opens[0], opens[0] - SECOND // 10]
+
+
 def test_strangers_and_doubles_are_ignored() -> None:
     gateway = _gateway("grants")
     gateway.enqueue(0, 9, 0)

@@ -163,6 +163,20 @@ pub unsafe extern "C" fn dvt_requests_round_trip(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::RoundTrip, request, takes_ns, now_ns)) }
 }
 
+/// Reports how long after the response's next turn the first units that it lets in reach the link, as far as known: a round trip
+/// to the server, and more while a connection to it has to be opened. Optional, and may be repeated. Without it they are taken to
+/// be there at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_requests_distance(
+    requests: *mut dvt_requests,
+    request: u32,
+    takes_ns: u64,
+    now_ns: u64,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Distance, request, takes_ns, now_ns)) }
+}
+
 /// Reports that units of the response have arrived which may not be read yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ready(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {

@@ -30,6 +30,7 @@ pub(crate) enum Event {
     Unread(u32, u64),
     Offers(u32, u64),
     RoundTrip(u32, u64),
+    Distance(u32, u64),
     Ready(u32),
     Ended(u32),
     Cancel(u32),
@@ -103,6 +104,10 @@ pub(crate) fn play(policy: &str, events: &[Event], policies: &[String]) {
             Event::RoundTrip(id, ns) => {
                 ours.round_trip(RequestId(id), Nanos(ns), now);
                 theirs.round_trip(id, Nanos(ns), now);
+            }
+            Event::Distance(id, ns) => {
+                ours.distance(RequestId(id), Nanos(ns), now);
+                theirs.distance(id, Nanos(ns), now);
             }
             Event::Ready(id) => {
                 ours.ready(RequestId(id), now);

@@ -261,12 +261,13 @@ fn a_checked_request_scheduler_knows_what_exists() {
         both(&|to| dvt_requests_set_class(to, 3, 1.0, 0));
         both(&|to| dvt_requests_set_cap(to, 3, 1e4, 0));
         both(&|to| dvt_requests_set_user(to, 0, 3, 0));
-        let events: [&dyn Fn(*mut dvt_requests) -> dvt_status; 8] = [
+        let events: [&dyn Fn(*mut dvt_requests) -> dvt_status; 9] = [
             &|to| dvt_requests_length(to, 0, 1, 0),
             &|to| dvt_requests_received(to, 0, 1, 0),
             &|to| dvt_requests_unread(to, 0, 1, 0),
             &|to| dvt_requests_offers(to, 0, 1, 0),
             &|to| dvt_requests_round_trip(to, 0, 1, 0),
+            &|to| dvt_requests_distance(to, 0, 1, 0),
             &|to| dvt_requests_ready(to, 0, 0),
             &|to| dvt_requests_ended(to, 0, 0),
             &|to| dvt_requests_cancel(to, 0, 0),
@@ -278,7 +279,7 @@ fn a_checked_request_scheduler_knows_what_exists() {
         ignored(&|to| dvt_requests_enqueue(to, &request, 0), DVT_ERROR_DUPLICATE, "the request 0 is already waiting");
         assert_eq!(dvt_requests_forget_user(checked.0, 0), DVT_NONE, "they have a request");
         assert_eq!(dvt_requests_forget_user(plain.0, 0), DVT_OK);
-        for event in events.iter().take(7) {
+        for event in events.iter().take(8) {
             both(event);
         }
         ignored(&|to| dvt_requests_cancel(to, 0, 0), DVT_ERROR_UNKNOWN, no_request);

@@ -23,6 +23,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Unread(id, units)),
         2 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Offers(id, units)),
         2 => (ids.clone(), units.clone()).prop_map(|(id, ns)| Event::RoundTrip(id, ns)),
+        2 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Distance(id, units * 20_000)),
         6 => ids.clone().prop_map(Event::Ready),
         5 => ids.clone().prop_map(Event::Ended),
         2 => ids.prop_map(Event::Cancel),

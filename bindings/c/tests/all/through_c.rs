@@ -377,6 +377,10 @@ impl Requests {
         assert!(yes(unsafe { dvt_requests_round_trip(self.0, request, takes.0, now.0) }));
     }
 
+    pub(crate) fn distance(&mut self, request: u32, takes: Nanos, now: Nanos) {
+        assert!(yes(unsafe { dvt_requests_distance(self.0, request, takes.0, now.0) }));
+    }
+
     pub(crate) fn ready(&mut self, request: u32, now: Nanos) {
         assert!(yes(unsafe { dvt_requests_ready(self.0, request, now.0) }));
     }

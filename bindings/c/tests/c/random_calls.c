@@ -182,6 +182,7 @@ static void play_requests(const char *policy, unsigned long calls) {
             if (below(2)) call(dvt_offer_draws_near(offer, units * 20000));
             if (call(dvt_offer_farthest(offer, &room)) == DVT_OK) call(dvt_requests_round_trip(requests, id, room, now));
             else call(dvt_requests_round_trip(requests, id, units, now));
+            call(dvt_requests_distance(requests, id, below(9) ? units * 20000 : UINT64_MAX, now));
             if (call(dvt_offer_is_grown(offer)) == DVT_OK && call(dvt_offer_free(offer)) == DVT_OK &&
                 call(dvt_offer_new(setup.window, setup.longest_window, below(9) ? units : UINT64_MAX, &offer)) != DVT_OK)
                 exit(2);

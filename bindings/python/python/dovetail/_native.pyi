@@ -155,6 +155,10 @@ class RequestScheduler:
         """
         The next action. Call after each event and at poll_at, until it returns None.
         """
+    def distance(self, /, request: SupportsIndex, takes_ns: SupportsIndex, now_ns: SupportsIndex) -> None:
+        """
+        How long after the response's next turn the first units that it lets in reach the link, as far as known.
+        """
     def ended(self, /, request: SupportsIndex, now_ns: SupportsIndex) -> None:
         """
         The response ended, completely or cut short by its sender. Its id can be reused.
