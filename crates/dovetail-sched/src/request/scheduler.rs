@@ -52,7 +52,8 @@ pub trait RequestScheduler: fmt::Debug + Send {
 
     /// How long after its next turn the first units of the response reach the link, as far as known: a round trip to the server,
     /// and more as long as a connection to it has to be established. Without it they count as there at once. Reported before or
-    /// after the release, again whenever it changes.
+    /// after the release, again whenever it changes. The least of several round trips will do: what the far queue added to it,
+    /// up to that queue's target, does no harm.
     fn distance(&mut self, request: RequestId, takes: Nanos, now: Nanos);
 
     /// Whether so much unpaced traffic is sent up the link that the reported far queue may be the uplink's.

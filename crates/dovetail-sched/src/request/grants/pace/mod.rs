@@ -1,9 +1,9 @@
 //! The pace at which units are elicited.
 //!
 //! A token bucket of units. A turn may happen while there are tokens, and takes its charge even if that is more than there are;
-//! if its server is known to be farther away than `d*`, then once what the turn lets in is due (`due.rs`). Tokens arrive at the *pace*, and the
-//! bucket holds at most what it brings in the time `d*`, or a turn's worth. What is refunded beyond that is lost, and a `C` that
-//! is learnt makes up for it; if nothing is learnt, turns that wait have all of it at once.
+//! if its server is known to be farther away than `d*`, then once what the turn lets in is due (`due.rs`). Tokens arrive at the
+//! *pace*, and the bucket holds at most what it brings in the time `d*`, or a turn's worth. What is refunded beyond that is lost,
+//! and a `C` that is learnt makes up for it; if nothing is learnt, turns that wait have all of it at once.
 //!
 //! With `d` the far queue's delay and `C` the link's estimated capacity,
 //!
@@ -332,8 +332,8 @@ impl Pace {
         self.opens(takes) <= self.at
     }
 
-    /// Whether the link has spare capacity for units that come `takes` from now: the far queue is shorter than a quarter of its target,
-    /// and half a bucket will be free then or less than `enough` is in flight.
+    /// Whether the link has spare capacity for units that come `takes` from now: the far queue is shorter than a quarter of its
+    /// target, and half a bucket will be free then or less than `enough` is in flight.
     pub(super) fn has_room(&self, takes: Nanos, in_flight: u128, enough: f64) -> bool {
         let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.target().as_f64() / 4.0);
         let free = || self.due.free(self.bucket(self.depth()), self.late(takes), self.at);
