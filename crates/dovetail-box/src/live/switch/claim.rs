@@ -89,7 +89,15 @@ mod tests {
     fn an_interface_is_one_box_s_at_a_time() {
         // No interface has these indices, and other tests that run here have others.
         let highest = u32::MAX - 2 * std::process::id();
-        let port = |index| Port { name: "eth1".into(), index, mtu_bytes: 1500, link: 1, is_up: true, above: None };
+        let port = |index| Port {
+            name: "eth1".into(),
+            index,
+            mtu_bytes: 1500,
+            link: 1,
+            is_up: true,
+            is_bridge: false,
+            above: None,
+        };
         let (one, other) = (port(highest), port(highest - 1));
         check_free(&one).unwrap();
         let claim = Claim::take(&one).unwrap();

@@ -20,6 +20,8 @@ pub struct Port {
     pub link: u16,
     /// Whether it is set up; a cable may be missing nonetheless.
     pub is_up: bool,
+    /// Whether it is a bridge itself.
+    pub is_bridge: bool,
     /// The bridge or other master interface that it is a port of.
     pub above: Option<Above>,
 }
@@ -85,6 +87,15 @@ pub enum PortError {
         /// The bridge of the other interface, or an example.
         bridge: String,
     },
+    /// An interface is the bridge itself, where one of its ports is wanted.
+    #[error(
+        "{port} is a bridge, and no bridge can be a port of another: name the two interfaces that are to be its ports, which \
+         'ip link show master {port}' lists, or on_failure = \"closed\""
+    )]
+    ItselfBridge {
+        /// The interface.
+        port: String,
+    },
     /// The interfaces are ports of two bridges.
     #[error(
         "{inside} is a port of {bridge} and {outside} of {other}, so nothing would forward if the box failed: 'ip link set \
@@ -149,8 +160,9 @@ impl Port {
             }
             None => None,
         };
-        let (index, mtu_bytes) = (link.index, link.mtu_bytes);
-        Ok(Self { name: link.name, index, mtu_bytes, link: link.link, is_up: link.is_up, above })
+        let is_bridge = link.kind.as_deref() == Some("bridge");
+        let (index, mtu_bytes, is_up) = (link.index, link.mtu_bytes, link.is_up);
+        Ok(Self { name: link.name, index, mtu_bytes, link: link.link, is_up, is_bridge, above })
     }
 
     /// The bridge that it is a port of.
@@ -183,6 +195,9 @@ pub fn check([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Result<(),
             }),
             (one, other) => {
                 let port = if one.is_none() { inside } else { outside };
+                if let Some(port) = [inside, outside].into_iter().find(|port| port.is_bridge) {
+                    return Err(PortError::ItselfBridge { port: port.name.clone() });
+                }
                 let bridge = one.or(other).map_or("br0", |bridge| &bridge.name).to_owned();
                 Err(PortError::NoBridge { port: port.name.clone(), above: port.above.clone(), bridge })
             }
@@ -247,7 +262,15 @@ mod tests {
             is_up: true,
             state: None,
         });
-        Port { name: name.into(), index, mtu_bytes: 1500, link: libc::ARPHRD_ETHER, is_up: true, above }
+        Port {
+            name: name.into(),
+            index,
+            mtu_bytes: 1500,
+            link: libc::ARPHRD_ETHER,
+            is_up: true,
+            is_bridge: false,
+            above,
+        }
     }
 
     fn checked(one: &Port, other: &Port, on_failure: OnFailure) -> String {
@@ -270,6 +293,20 @@ mod tests {
         assert!(error.starts_with("eth1 is a port of br7 and eth2 of br8"), "{error}");
         let error = checked(&port("eth1", 1, None), &port("eth2", 2, None), OnFailure::Open);
         assert!(error.contains("'ip link set eth1 master br0'"), "{error}");
+    }
+
+    #[test]
+    fn a_bridge_is_told_to_name_its_ports_instead() {
+        let bridge = Port { is_bridge: true, ..port("br7", 9, None) };
+        let port_of_it = port("eth2", 2, Some(("br7", 9, "bridge")));
+        for other in [&port_of_it, &port("eth2", 2, None)] {
+            for (one, other) in [(&bridge, other), (other, &bridge)] {
+                let error = checked(one, other, OnFailure::Open);
+                // The kernel refuses a bridge as a port of a bridge.
+                assert!(error.contains("'ip link show master br7'") && !error.contains("ip link set"), "{error}");
+            }
+        }
+        assert_eq!(checked(&bridge, &port("eth2", 2, None), OnFailure::Closed), "");
     }
 
     #[test]
