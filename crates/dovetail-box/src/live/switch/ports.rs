@@ -76,7 +76,7 @@ pub enum PortError {
     /// An interface is not a port of a bridge.
     #[error(
         "{port} is {}, so nothing would forward if the box failed: 'ip link set {port} master {bridge}' (a \
-         bridge is made by 'ip link add br0 type bridge' and 'ip link set br0 up'), or on_failure = \"closed\"",
+         bridge is made by 'ip link add br0 type bridge mcast_snooping 0' and 'ip link set br0 up'), or on_failure = \"closed\"",
         of(.above)
     )]
     NoBridge {
@@ -293,6 +293,8 @@ mod tests {
         assert!(error.starts_with("eth1 is a port of br7 and eth2 of br8"), "{error}");
         let error = checked(&port("eth1", 1, None), &port("eth2", 2, None), OnFailure::Open);
         assert!(error.contains("'ip link set eth1 master br0'"), "{error}");
+        // While the box runs, the bridge does not see who joins a group.
+        assert!(error.contains("'ip link add br0 type bridge mcast_snooping 0'"), "{error}");
     }
 
     #[test]
