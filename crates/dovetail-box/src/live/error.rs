@@ -40,8 +40,8 @@ pub enum LiveError {
         /// What prevents it, and what to do.
         what: String,
     },
-    /// An interface was removed while the box was running.
-    #[error("{interface} was removed, or another has its name now: start the box anew once it is there")]
+    /// An interface was removed or renamed while the box was running.
+    #[error("{interface} was removed or renamed, or another has its name now: start the box anew once it is there")]
     Gone {
         /// Its name.
         interface: String,

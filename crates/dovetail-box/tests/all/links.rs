@@ -86,9 +86,19 @@ fn learns(lab: &Lab, running: Running) {
 }
 
 fn a_box_ends_with_its_interface_and_says_which(io: &str) {
-    let Some(lab) = lab("gone") else { return };
+    lose("gone", io, "link del outside");
+}
+
+fn a_box_ends_when_its_interface_is_renamed_and_says_so(io: &str) {
+    let wrong = lose("renamed", io, "link set outside name elsewhere");
+    assert!(wrong.is_none_or(|wrong| wrong.to_string().starts_with("outside was removed or renamed")));
+}
+
+/// The error of a box whose outside interface is lost by these words for `ip`, or nothing where there is no lab.
+fn lose(name: &str, io: &str, words: &str) -> Option<LiveError> {
+    let lab = lab(name)?;
     let spawned = Spawned::start(config(&lab, &(io.to_owned() + SETTINGS)), |_| {}).unwrap();
-    ip(&lab, Place::Box, "link del outside");
+    ip(&lab, Place::Box, words);
     let asked = Instant::now();
     while !spawned.has_ended() {
         assert!(asked.elapsed() < PATIENCE, "it runs without its interface");
@@ -96,6 +106,7 @@ fn a_box_ends_with_its_interface_and_says_which(io: &str) {
     }
     let wrong = spawned.stop().unwrap_err();
     assert!(matches!(&wrong, LiveError::Gone { interface } if interface == "outside"), "{wrong}");
+    Some(wrong)
 }
 
 /// With packet sockets only: a veth with a smaller MTU at this end accepts only long frames of a stream, and with AF_XDP
@@ -153,5 +164,6 @@ by_each_io!(
     the_box_goes_on_after_a_link_was_down,
     udp_learns_how_much_fits_a_narrower_link,
     a_box_ends_with_its_interface_and_says_which,
+    a_box_ends_when_its_interface_is_renamed_and_says_so,
     where_functions_lengthen_packets_tcp_sends_shorter_ones
 );
