@@ -157,7 +157,7 @@ impl Lab {
     fn furnish(&self) -> Result<(), LabError> {
         // A bridge without addresses sends nothing of its own. There may be no IPv6 to disable.
         let _ = self.between.set("ipv6/conf/default/disable_ipv6", "1");
-        ip(&self.between, &format!("link add {BRIDGE} type bridge"))?;
+        ip(&self.between, &format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;
         ip(&self.between, &format!("link set {BRIDGE} up"))?;
         let sides = [(&self.inside, &self.spec.inside), (&self.outside, &self.spec.outside)];
         for (port, (host, addresses)) in PORTS.into_iter().zip(sides) {
