@@ -16,8 +16,8 @@
 //!
 //! The far queue smooths what comes within its target `d*`. So units are due only `d*` before they come, and those of servers
 //! that are no farther away at the turn. Round trips are measured through that queue: without this, a server whose round trip
-//! was measured while it was long seems farther away than it is, others find no tokens when its units come, and too many later:
-//! beside fifty responses from nearby, one from such a server gets less than its share.
+//! was measured while it was long seems farther away than it is, others find no tokens while nothing comes, and too many when
+//! its units do.
 //!
 //! Bookings are rounded down to bins of 5 ms, and are 150 ms ahead at most: what is due later counts as due then.
 //! A distant class would else find only what nearer ones leave of a future that is hardly known, and get less than its weight.
