@@ -93,7 +93,7 @@ fn what_arrives_is_told_before_it_is_read() {
         }
         assert!(arrived <= 330 + exchange.bytes, "{arrived} of {}", exchange.bytes);
     }
-    assert!(longest > 7_000, "{longest}: the rest of a window arrives");
+    assert!(longest > 8_000, "{longest}: the rest of a window arrives");
 }
 
 /// How the gateway's connection to the one server goes from one request to the next, if there is one request at a time: the
