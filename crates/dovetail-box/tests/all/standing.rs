@@ -75,6 +75,11 @@ fn warnings(lab: &Lab) -> String {
 fn a_bridge_that_would_not_forward_is_told_before_a_start() {
     let Some(lab) = lab("weak") else { return };
     assert_eq!(warnings(&lab), "");
+    let snoop = |value| ip(&lab, &format!("link set {BRIDGE} type bridge mcast_snooping {value}"));
+    snoop(1);
+    let snoops = warnings(&lab);
+    assert!(snoops.contains(&format!("{BRIDGE} snoops on multicast")) && snoops.lines().count() == 1, "{snoops}");
+    snoop(0);
     ip(&lab, &format!("link set {} down", PORTS[1]));
     assert!(warnings(&lab).contains("outside is down"), "{}", warnings(&lab));
     ip(&lab, &format!("link set {} up", PORTS[1]));

@@ -39,6 +39,8 @@ pub struct Above {
     pub is_up: bool,
     /// For a bridge: its state at this port.
     pub state: Option<PortState>,
+    /// For a bridge: whether it forwards multicast only to those of whom it knows that they have joined.
+    pub snoops: bool,
 }
 
 /// Why a box cannot be between two interfaces.
@@ -156,7 +158,14 @@ impl Port {
                 let error = |error| PortError::System { name: format!("what {name} is a port of"), error };
                 let above = ask(&Query::Index(index)).map_err(error)?;
                 let kind = above.kind.unwrap_or_else(|| "of no kind".into());
-                Some(Above { name: above.name, index, kind, is_up: above.is_up, state: link.state })
+                Some(Above {
+                    name: above.name,
+                    index,
+                    kind,
+                    is_up: above.is_up,
+                    state: link.state,
+                    snoops: above.snoops,
+                })
             }
             None => None,
         };
@@ -209,21 +218,27 @@ pub fn check([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Result<(),
     }
 }
 
-/// Why traffic would not pass, or would pass although it must not, if the box failed now: what [`check`] refuses, or the
-/// state of the bridge and of its ports.
+/// Why not all traffic would pass, or some would although none must, if the box failed now: what [`check`] refuses, or the state
+/// of the bridge and of its ports.
 #[must_use]
 pub fn weaknesses([inside, outside]: [&Port; 2], on_failure: OnFailure) -> Vec<String> {
     if let Err(error) = check([inside, outside], on_failure) {
         return vec![error.to_string()];
     }
-    let bridge = inside.bridge().filter(|bridge| !bridge.is_up);
-    let bridge = bridge.map(|Above { name, .. }| {
+    let bridge = inside.bridge();
+    let down = bridge.filter(|bridge| !bridge.is_up).map(|Above { name, .. }| {
         format!("the bridge {name} is down, so nothing would forward if the box failed: 'ip link set {name} up'")
     });
     // A bridge that is down has disabled its ports.
-    let is_bridge_up = bridge.is_none();
+    let is_bridge_up = down.is_none();
     let of_ports = [inside, outside].into_iter().filter_map(|port| weakness(port, is_bridge_up));
-    bridge.into_iter().chain(of_ports).collect()
+    let snoops = bridge.filter(|bridge| bridge.snoops).map(|Above { name, .. }| {
+        format!(
+            "the bridge {name} snoops on multicast, but sees none while the box runs, so receivers could lack their groups, and \
+             IPv6 hosts be unreachable, if the box failed: 'ip link set {name} type bridge mcast_snooping 0'"
+        )
+    });
+    down.into_iter().chain(of_ports).chain(snoops).collect()
 }
 
 fn weakness(port: &Port, is_bridge_up: bool) -> Option<String> {
@@ -261,6 +276,7 @@ mod tests {
             kind: kind.into(),
             is_up: true,
             state: None,
+            snoops: false,
         });
         Port {
             name: name.into(),
@@ -340,6 +356,15 @@ mod tests {
         assert!(in_state(PortState::Listening).contains("br0 does not forward at eth2 yet"));
         assert_eq!(in_state(PortState::Learning), in_state(PortState::Listening));
         assert!(in_state(PortState::Blocking).contains("br0 blocks eth2"));
+
+        let mut snoops = [bridged("eth1", 1, PortState::Forwarding), bridged("eth2", 2, PortState::Forwarding)];
+        snoops.iter_mut().for_each(|port| port.above.as_mut().unwrap().snoops = true);
+        let snoops = weaknesses(snoops.each_ref(), OnFailure::Open);
+        assert!(
+            snoops.len() == 1 && snoops[0].contains("'ip link set br0 type bridge mcast_snooping 0'"),
+            "{snoops:?}"
+        );
+
         let lost = told(&|port| port.above = None);
         assert!(lost.len() == 1 && lost[0].starts_with("eth2 is not a port of a bridge"), "{lost:?}");
 

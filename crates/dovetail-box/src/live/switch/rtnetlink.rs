@@ -55,7 +55,10 @@ pub struct Link {
     pub mtu_bytes: u32,
     pub above: Option<u32>,
     pub kind: Option<String>,
+    /// Of a port of a bridge: the bridge's state there.
     pub state: Option<PortState>,
+    /// Of a bridge: whether it forwards multicast only to those who have joined.
+    pub snoops: bool,
 }
 
 /// Lengths of `struct nlmsghdr` and `struct ifinfomsg` of linux/netlink.h and linux/rtnetlink.h, and the offsets of the
@@ -70,6 +73,8 @@ const INFO_FLAGS: usize = 8;
 const PORT_KIND: u16 = 4;
 const PORT_DATA: u16 = 5;
 const BRIDGE_PORT_STATE: u16 = 1;
+/// `IFLA_BR_MCAST_SNOOPING` of linux/if_link.h, in the data of a bridge.
+const BRIDGE_SNOOPS: u16 = 23;
 /// `RTEXT_FILTER_SKIP_STATS` of linux/rtnetlink.h.
 const SKIP_STATISTICS: u32 = 1 << 3;
 
@@ -138,6 +143,9 @@ fn read(answer: &[u8]) -> io::Result<Link> {
                 for (kind, value) in within(&value) {
                     match kind {
                         libc::IFLA_INFO_KIND => link.kind = Some(text(&value)),
+                        libc::IFLA_INFO_DATA if link.kind.as_deref() == Some("bridge") => {
+                            link.snoops = within(&value).any(|(kind, value)| kind == BRIDGE_SNOOPS && value != [0]);
+                        }
                         PORT_KIND => port_kind = Some(text(&value)),
                         PORT_DATA if port_kind.as_deref() == Some("bridge") => {
                             link.state = within(&value).find_map(|(kind, value)| state(kind, &value));
