@@ -20,7 +20,7 @@ use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Instant, Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 
 use super::{connect::Upstream, ending::Ending, low_water::LowWater, offered::Offered};
@@ -46,6 +46,9 @@ const SEALED_MORE: u64 = 1_024;
 /// More than can ever arrive: the kernel reduces it to half of the buffer.
 const HELD: u64 = 1 << 30;
 
+/// Maximum time for which a batch is waited for: then what has arrived is read, which may be all for now.
+const MAX_BATCH_WAIT: Duration = Duration::from_millis(100);
+
 /// How often what arrives without a turn is counted. Schedulers measure what a link brings in a second.
 const COUNTS_EVERY: Duration = Duration::from_millis(125);
 
@@ -57,6 +60,9 @@ pub(crate) struct Gated {
     reset: Reset,
     // When to count what arrives without a turn, once a response has waited for one.
     counts: Option<Pin<Box<Sleep>>>,
+    // Until when a batch may be waited for, and the timer that ends it.
+    batch_until: Instant,
+    batch: Option<Pin<Box<Sleep>>>,
 }
 
 /// Whether the server has reset a connection, as far as writes know.
@@ -128,7 +134,15 @@ impl Gated {
             lately: Cell::new(0),
             upload: RefCell::default(),
         });
-        (Self { stream: upstream.stream, gate: Rc::clone(&gate), reset: Reset::Never, counts: None }, gate)
+        let gated = Self {
+            stream: upstream.stream,
+            gate: Rc::clone(&gate),
+            reset: Reset::Never,
+            counts: None,
+            batch_until: Instant::now(),
+            batch: None,
+        };
+        (gated, gate)
     }
 }
 
@@ -240,14 +254,11 @@ impl Gate {
         Ok(())
     }
 
-    /// Sleeps until a batch has arrived if it is sure to do so soon: for a response of known length that arrives in pieces of
-    /// that order, and as far as it may be taken in. Waking up costs more than reading.
-    fn batch(&self, stream: &TcpStream, allowed: u64) {
+    /// How many bytes to wait for at once: a batch if one is likely to arrive soon, for a response of known length that arrives
+    /// in pieces of that order, and as far as it may be taken in. Waking up costs more than reading.
+    fn batch(&self, allowed: u64) -> u64 {
         let rest = self.total.get().map_or(0, |total| total.saturating_sub(self.received.get()));
-        self.wake_at(
-            stream,
-            rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(LowWater::LEAST),
-        );
+        rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(LowWater::LEAST)
     }
 
     fn wake_at(&self, stream: &TcpStream, bytes: u64) {
@@ -326,7 +337,12 @@ impl AsyncRead for Gated {
         let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
         match Pin::new(&mut this.stream).poll_read(cx, &mut part) {
             Poll::Pending => {
-                this.gate.batch(&this.stream, allowed);
+                let mut batch = this.gate.batch(allowed);
+                if batch > LowWater::LEAST && is_over(&mut this.batch, this.batch_until, cx) {
+                    // A slow server, or one that pauses: its client gets what there is.
+                    batch = LowWater::LEAST;
+                }
+                this.gate.wake_at(&this.stream, batch);
                 return Poll::Pending;
             }
             Poll::Ready(done) => done?,
@@ -340,6 +356,7 @@ impl AsyncRead for Gated {
                 response.progress.waits_for(Phase::Transfer);
             }
             this.gate.took(response, came as u64);
+            this.batch_until = Instant::now() + MAX_BATCH_WAIT;
             if this.gate.received() == came as u64 {
                 this.gate.offered.draws_near(&this.stream);
             }
@@ -425,6 +442,18 @@ fn count(counts: &mut Option<Pin<Box<Sleep>>>, stream: &TcpStream, response: &Re
         }
         counts.as_mut().reset(Instant::now() + COUNTS_EVERY);
     }
+}
+
+/// Whether this time has passed; the task is woken then. A timer set for an earlier time is reset only when it fires.
+fn is_over(timer: &mut Option<Pin<Box<Sleep>>>, until: Instant, cx: &mut Context<'_>) -> bool {
+    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+    while timer.as_mut().poll(cx).is_ready() {
+        if timer.deadline() >= until {
+            return true;
+        }
+        timer.as_mut().reset(until);
+    }
+    false
 }
 
 fn is_reset(error: &io::Error) -> bool {

@@ -3,9 +3,10 @@
 use std::{
     env, fs,
     future::pending,
-    io::{self, Read, Write},
+    io::{self, BufRead as _, BufReader, Read, Write},
     pin::Pin,
     process::Command,
+    sync::{Mutex, mpsc},
     task::{Context, Poll},
     thread,
     time::{Duration, Instant},
@@ -139,6 +140,30 @@ fn a_server_that_stops_in_the_middle_is_not_waited_for() {
     let broken = gateway.get(&server.url("/"));
     assert_eq!((broken.status, broken.text().as_str(), broken.is_whole), (200, "abc", false), "{broken:?}");
     server.told();
+    gateway.quiet();
+}
+
+#[test]
+fn what_a_server_has_sent_reaches_the_client_though_no_more_comes() {
+    let (sends, waits) = mpsc::channel();
+    let waits = Mutex::new(waits);
+    let server = Server::<()>::start(move |mut connection| {
+        drop(strict::request(&mut connection.stream));
+        connection.stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n").unwrap();
+        for bytes in waits.lock().unwrap().iter() {
+            connection.stream.write_all(&vec![b'x'; bytes]).unwrap();
+        }
+    });
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    client.write_all(get(&server.url("/")).as_bytes()).unwrap();
+    let mut client = BufReader::new(client);
+    while client.read_line(&mut String::new()).unwrap() > 2 {}
+    for (number, bytes) in [1_000, 1, 20_000, 1, 500, 1, 1].into_iter().enumerate() {
+        sends.send(bytes).unwrap();
+        client.read_exact(&mut vec![0; bytes]).unwrap_or_else(|error| panic!("piece {number} does not come: {error}"));
+    }
+    drop(client);
     gateway.quiet();
 }
 
