@@ -60,6 +60,13 @@ pub(crate) fn proves_connection(headers: &HeaderMap, name: &HeaderName) -> bool 
     listed(headers, name).filter_map(|listed| listed.split_whitespace().next()).any(is_one)
 }
 
+/// Tells a client that no one else's requests go out on a connection that authenticates it: without this it may not use such a
+/// scheme through a proxy (RFC 4559, section 6).
+pub(crate) fn support_sessions(headers: &mut HeaderMap) {
+    headers.insert("proxy-support", HeaderValue::from_static("Session-Based-Authentication"));
+    headers.append(header::CONNECTION, HeaderValue::from_static("proxy-support"));
+}
+
 /// Whether `Via` contains this name: the message has passed through here before.
 pub(crate) fn was_here(headers: &HeaderMap, name: &str) -> bool {
     listed(headers, &header::VIA).any(|hop| hop.split_whitespace().nth(1) == Some(name))

@@ -81,8 +81,12 @@ impl Exchange<'_> {
         let has_end = known.is_some() || response.body().is_end_stream();
         let may_be_followed = message::may_be_followed(&response, framing);
         self.to_client(&mut response, framing, is_body_unwanted, has_end);
-        if self.proves_connection || headers::proves_connection(response.headers(), &header::WWW_AUTHENTICATE) {
+        let asks_for_such = headers::proves_connection(response.headers(), &header::WWW_AUTHENTICATE);
+        if self.proves_connection || asks_for_such {
             connection.pinned = Some(Arc::downgrade(self.client));
+        }
+        if asks_for_such && self.client_version < Version::HTTP_2 {
+            headers::support_sessions(response.headers_mut());
         }
         let is_kept = may_be_followed && !self.is_upgrade && !is_body_unwanted && rest.is_none();
         let server = Servers::server(&way, self.wanted);

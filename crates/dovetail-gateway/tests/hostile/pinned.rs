@@ -48,6 +48,22 @@ fn so_is_one_whose_server_asks_for_such() {
 }
 
 #[test]
+fn a_client_learns_that_a_connection_would_be_its_own() {
+    let server = numbered(true);
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let mut ask = |says: &str| {
+        write!(client, "GET {} HTTP/1.1\r\nHost: x\r\n{says}\r\n", server.url("/")).unwrap();
+        answer_to(&mut client, "GET")
+    };
+    let demand = ask("");
+    assert_eq!(demand.field("proxy-support"), Some("Session-Based-Authentication"), "{demand:?}");
+    assert_eq!(demand.field("connection"), Some("proxy-support"), "{demand:?}");
+    let granted = ask("Authorization: Basic QTpC\r\n");
+    assert_eq!((granted.text().as_str(), granted.field("proxy-support")), ("0", None), "{granted:?}");
+}
+
+#[test]
 fn others_are_shared_also_with_a_password_for_each_request() {
     let says = "Authorization: Basic QTpC\r\n";
     assert_eq!(answering(&numbered(false), &[(0, says), (1, ""), (0, "")]), ["0", "0", "0"]);
