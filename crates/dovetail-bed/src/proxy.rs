@@ -56,6 +56,34 @@ impl<'a> Proxy<'a> {
             Ok(command)
         })
     }
+
+    /// Dovetail's gateway under a policy of requests, run by `program`, the command `dovetail`. The testbed's first class has the
+    /// first of these weights, and so on.
+    #[must_use]
+    pub fn dovetail(program: impl Into<PathBuf>, policy: &'a str, weights: &'a [u32]) -> Self {
+        let program = program.into();
+        Self::command(policy, move |site| {
+            let file = site.folder.join("gateway.toml");
+            fs::write(&file, dovetail_settings(site, policy, weights))?;
+            let mut command = Command::new(&program);
+            command.args(["gateway", "--config"]).arg(file);
+            Ok(command)
+        })
+    }
+
+    /// A line for `sh`, which learns of its site from variables of its environment: `LISTEN`, the address and port where to
+    /// listen; `RATE_BPS` and `GOODPUT_BPS`, of the downlink; `PROVIDER`, the address of the provider's side; `FOLDER`, for settings.
+    #[must_use]
+    pub fn shell(name: impl Into<String>, line: &'a str) -> Self {
+        Self::command(name, move |site| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command.env("LISTEN", site.listen.to_string()).env("PROVIDER", site.provider.to_string());
+            command.env("RATE_BPS", site.rate_bps.to_string()).env("GOODPUT_BPS", format!("{:.0}", site.goodput_bps));
+            command.env("FOLDER", &site.folder);
+            Ok(command)
+        })
+    }
 }
 
 fn squid_settings(site: &Site) -> String {
@@ -75,6 +103,30 @@ fn squid_settings(site: &Site) -> String {
          shutdown_lifetime 1 seconds\n",
         site.listen
     )
+}
+
+/// Classes by the addresses that the testbed assigns to their users.
+fn dovetail_settings(site: &Site, policy: &str, weights: &[u32]) -> String {
+    let mut settings = format!(
+        "[proxy]\n\
+         listen = \"{}\"\n\
+         \n\
+         [downlink]\n\
+         rate = \"{}bps\"\n\
+         probe = \"{}\"\n\
+         policy = \"{policy}\"\n\
+         \n\
+         [access]\n\
+         clients = [\"10.0.0.0/16\"]\n\
+         connect_ports = [80, 443]\n\
+         destinations = {{ allow = [\"10.200.0.0/16\"] }}\n",
+        site.listen, site.rate_bps, site.provider
+    );
+    for (class, weight) in (1..).zip(weights) {
+        settings +=
+            &format!("\n[[class]]\nname = \"class{class}\"\nweight = {weight}\nclients = [\"10.0.{class}.0/24\"]\n");
+    }
+    settings
 }
 
 impl fmt::Debug for Proxy<'_> {
@@ -97,4 +149,42 @@ pub enum Place {
     Provider,
     /// Where the servers are: 10.200.0.1 and so on.
     Servers,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> Site {
+        Site {
+            listen: "10.0.0.1:3128".parse().unwrap(),
+            rate_bps: 2_000_000,
+            goodput_bps: 1_912_813.7,
+            provider: Ipv4Addr::new(10, 99, 0, 1),
+            folder: "/tmp/folder".into(),
+        }
+    }
+
+    #[test]
+    fn dovetail_s_settings_match_the_testbed() {
+        let settings: toml::Table = dovetail_settings(&site(), "grants", &[4, 1]).parse().unwrap();
+        assert_eq!(settings["proxy"]["listen"].as_str(), Some("10.0.0.1:3128"));
+        assert_eq!(settings["downlink"]["rate"].as_str(), Some("2000000bps"));
+        assert_eq!(settings["downlink"]["probe"].as_str(), Some("10.99.0.1"));
+        assert_eq!(settings["downlink"]["policy"].as_str(), Some("grants"));
+        assert_eq!(settings["access"]["destinations"]["allow"][0].as_str(), Some("10.200.0.0/16"));
+        let classes = settings["class"].as_array().unwrap();
+        let said: Vec<_> =
+            classes.iter().map(|class| (class["weight"].as_integer(), class["clients"][0].as_str())).collect();
+        assert_eq!(said, [(Some(4), Some("10.0.1.0/24")), (Some(1), Some("10.0.2.0/24"))]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_line_for_the_shell_learns_of_its_site() {
+        let line = "echo $LISTEN $RATE_BPS $GOODPUT_BPS $PROVIDER $FOLDER";
+        let Proxy::Command { name, make } = Proxy::shell("mine", line) else { panic!("it is a command") };
+        let said = make(&site()).unwrap().output().unwrap().stdout;
+        assert_eq!((&*name, &*said), ("mine", &b"10.0.0.1:3128 2000000 1912814 10.99.0.1 /tmp/folder\n"[..]));
+    }
 }

@@ -5,6 +5,8 @@
 
 mod args;
 mod bars;
+#[cfg(feature = "bed")]
+mod bed;
 mod describe;
 #[cfg(all(feature = "gateway", target_os = "linux"))]
 mod doctor;
@@ -63,6 +65,8 @@ fn done(command: &Command) -> Result<(), Failure> {
         Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::run(args, bars, out),
+        #[cfg(feature = "bed")]
+        Command::Bed(args) => bed::run(args, bars, out),
         #[cfg(feature = "middlebox")]
         Command::Middlebox(args) => middlebox::run(args, out),
         #[cfg(feature = "middlebox")]

@@ -111,7 +111,7 @@ pub(crate) fn thousands(number: &str) -> String {
 }
 
 /// A figure, preceded by `≥` if it is a lower bound; a dash if there is none.
-pub(crate) fn bounded(value: Option<f64>, at_least: bool) -> String {
+pub fn bounded(value: Option<f64>, at_least: bool) -> String {
     let sign = if at_least { "≥ " } else { "" };
     value.map_or_else(|| "–".to_owned(), |value| format!("{sign}{}", figure(value)))
 }

@@ -1,6 +1,8 @@
 //! The command line, as it is read before anything is done: a file for each command that is told more than a little.
 
 mod admit;
+#[cfg(feature = "bed")]
+mod bed;
 mod common;
 mod compare;
 #[cfg(feature = "gateway")]
@@ -23,6 +25,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+#[cfg(feature = "bed")]
+pub(crate) use self::bed::BedArgs;
 #[cfg(feature = "gateway")]
 pub(crate) use self::gateway::GatewayArgs;
 #[cfg(feature = "middlebox")]
@@ -71,6 +75,9 @@ pub(crate) enum Command {
     /// Run an HTTP gateway in front of a narrow downlink.
     #[cfg(feature = "gateway")]
     Gateway(GatewayArgs),
+    /// Measure HTTP proxies at a narrow downlink between network namespaces.
+    #[cfg(feature = "bed")]
+    Bed(BedArgs),
     /// Run a middlebox between two interfaces.
     #[cfg(feature = "middlebox")]
     Middlebox(MiddleboxArgs),

@@ -1,11 +1,11 @@
 //! Gateways to measure on a real link: unmodified Squid, and this program.
 
 use std::{
-    env, fmt, fs, io,
+    env, fmt,
     process::{Command, Stdio},
 };
 
-use dovetail_bed::{Bed, BedSpec, LoadSpec, Measured, Proxy, Site, check};
+use dovetail_bed::{Bed, BedSpec, LoadSpec, Measured, Proxy, check};
 
 use crate::{error::Error, experiment::Given};
 use dovetail_compare::side_by_side::side_by_side_on;
@@ -54,58 +54,22 @@ pub(super) fn possible() -> Result<(), Error> {
 
 /// Makes each job's run, `at_once` of them in parallel, in separate testbeds.
 pub(super) fn measured(jobs: &[Job], at_once: usize, given: &Given<'_>) -> Result<Vec<Measured>, Error> {
+    let program = env::current_exe().map_err(Error::broken)?;
     side_by_side_on(at_once, jobs, |job| {
         let measure = || {
-            let mut bed = Bed::new(&job.bed)?;
-            bed.measure(&proxy(job.gateway, &job.weights), &job.load, &|packets| given.bar.inc(packets))
+            let proxy = match job.gateway {
+                Gateway::Squid => Proxy::squid(),
+                Gateway::Ours(policy) => Proxy::dovetail(&program, policy, &job.weights),
+            };
+            Bed::new(&job.bed)?.measure(&proxy, &job.load, &|packets| given.bar.inc(packets))
         };
         measure().map_err(Error::broken)
     })
 }
 
-fn proxy(gateway: Gateway, weights: &[u32]) -> Proxy<'_> {
-    match gateway {
-        Gateway::Squid => Proxy::squid(),
-        Gateway::Ours(policy) => Proxy::command(policy, move |site| ours(site, policy, weights)),
-    }
-}
-
-fn ours(site: &Site, policy: &str, weights: &[u32]) -> io::Result<Command> {
-    let file = site.folder.join("gateway.toml");
-    fs::write(&file, our_settings(site, policy, weights))?;
-    let mut command = Command::new(env::current_exe()?);
-    command.args(["gateway", "--config"]).arg(file);
-    Ok(command)
-}
-
-/// Classes by the addresses that the testbed assigns to their users.
-fn our_settings(site: &Site, policy: &str, weights: &[u32]) -> String {
-    let mut settings = format!(
-        "[proxy]\n\
-         listen = \"{}\"\n\
-         \n\
-         [downlink]\n\
-         rate = \"{}bps\"\n\
-         probe = \"{}\"\n\
-         policy = \"{policy}\"\n\
-         \n\
-         [access]\n\
-         clients = [\"10.0.0.0/16\"]\n\
-         connect_ports = [80, 443]\n\
-         destinations = {{ allow = [\"10.200.0.0/16\"] }}\n",
-        site.listen, site.rate_bps, site.provider
-    );
-    for (class, weight) in (1..).zip(weights) {
-        settings +=
-            &format!("\n[[class]]\nname = \"class{class}\"\nweight = {weight}\nclients = [\"10.0.{class}.0/24\"]\n");
-    }
-    settings
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
-        net::Ipv4Addr,
         sync::atomic::{AtomicU64, Ordering},
         time::Duration,
     };
@@ -125,30 +89,6 @@ mod tests {
         }
 
         fn rename(&self, _: &str) {}
-    }
-
-    fn site() -> Site {
-        Site {
-            listen: "10.0.0.1:3128".parse().unwrap(),
-            rate_bps: 2_000_000,
-            goodput_bps: 1_912_813.0,
-            provider: Ipv4Addr::new(10, 99, 0, 1),
-            folder: "/tmp/folder".into(),
-        }
-    }
-
-    #[test]
-    fn our_settings_match_the_testbed() {
-        let settings: toml::Table = our_settings(&site(), "grants", &[4, 1]).parse().unwrap();
-        assert_eq!(settings["proxy"]["listen"].as_str(), Some("10.0.0.1:3128"));
-        assert_eq!(settings["downlink"]["rate"].as_str(), Some("2000000bps"));
-        assert_eq!(settings["downlink"]["probe"].as_str(), Some("10.99.0.1"));
-        assert_eq!(settings["downlink"]["policy"].as_str(), Some("grants"));
-        assert_eq!(settings["access"]["destinations"]["allow"][0].as_str(), Some("10.200.0.0/16"));
-        let classes = settings["class"].as_array().unwrap();
-        let said: Vec<_> =
-            classes.iter().map(|class| (class["weight"].as_integer(), class["clients"][0].as_str())).collect();
-        assert_eq!(said, [(Some(4), Some("10.0.1.0/24")), (Some(1), Some("10.0.2.0/24"))]);
     }
 
     /// The testbed, Squid, and the measurements from them, on a small scale; skipped if one is missing.
