@@ -40,7 +40,11 @@ impl Dialling {
         // Later callers wait for the lock, which is fair.
         let mut through = dials.lock().await;
         let room = packet * (AT_ONCE - 1);
-        sleep(through.saturating_duration_since(Instant::now() + room)).await;
+        let wait = through.saturating_duration_since(Instant::now() + room);
+        // Even a timer of no time takes a millisecond.
+        if !wait.is_zero() {
+            sleep(wait).await;
+        }
         *through = (*through).max(Instant::now()) + packet;
         drop(through);
         dials
@@ -49,7 +53,10 @@ impl Dialling {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use tokio::{
+        select,
         task::{JoinSet, LocalSet},
         time::timeout,
     };
@@ -99,6 +106,19 @@ mod tests {
         assert!(all.0.is_empty(), "a user who dials no more is forgotten");
         let again = LocalSet::new().run_until(begin(&all, 10)).await;
         assert_eq!(again, [Duration::ZERO; 10], "and begins anew");
+    }
+
+    #[tokio::test]
+    async fn the_first_wait_for_no_timer() {
+        let (all, ann) = (Dialling::default(), user("ann"));
+        let mut held = Vec::new();
+        for _ in 0..AT_ONCE {
+            held.push(select! {
+                biased;
+                dials = all.turn(&ann, PACKET) => dials,
+                () = ready(()) => panic!("number {} waits", held.len()),
+            });
+        }
     }
 
     #[tokio::test(start_paused = true)]
