@@ -3,17 +3,20 @@
 use std::{
     fs,
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{Shutdown, SocketAddr, TcpStream},
     os::fd::OwnedFd,
     sync::{Mutex, mpsc::channel},
     thread,
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
+use h2::{RecvStream, SendStream, client::SendRequest};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
 
 use crate::{
+    limits::{http2, request, run},
     parents::connect,
     server::Server,
     support::{Running, Setup},
@@ -171,5 +174,58 @@ fn tls_records_arrive_however_they_are_cut_and_whatever_the_client_says_meanwhil
     }
     assert!(came == sent);
     drop(client);
+    gateway.quiet();
+}
+
+/// A server that reads up to the end of a client's side, reports that, and answers then.
+fn answers_at_the_end() -> Server<()> {
+    Server::start(|mut connection| {
+        let mut asked = Vec::new();
+        connection.stream.read_to_end(&mut asked).unwrap();
+        connection.tell(());
+        connection.stream.write_all(&asked).unwrap();
+    })
+}
+
+#[test]
+fn a_client_that_ends_its_side_right_after_its_request_is_answered() {
+    let server = answers_at_the_end();
+    let (gateway, _) = tunnel(&server, "100Mbps");
+    for _ in 0..50 {
+        let (_, mut client) = connect(&gateway, &server.address.to_string());
+        client.write_all(&[b'q'; QUESTION]).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).unwrap();
+        assert_eq!(answer, [b'q'; QUESTION]);
+    }
+    gateway.quiet();
+}
+
+/// Opens a tunnel over HTTP/2.
+async fn stream_to(sender: &mut SendRequest<Bytes>, server: SocketAddr) -> (RecvStream, SendStream<Bytes>) {
+    let (answer, stream) = sender.send_request(request("CONNECT", &server.to_string()), false).unwrap();
+    let answer = answer.await.unwrap();
+    assert_eq!(answer.status(), 200);
+    (answer.into_body(), stream)
+}
+
+#[test]
+fn a_stream_that_ends_right_after_its_request_is_answered() {
+    let server = answers_at_the_end();
+    let (gateway, client) = tunnel(&server, "100Mbps");
+    drop(client);
+    run(async {
+        let mut sender = http2(gateway.address).await;
+        for _ in 0..20 {
+            let (mut answer, mut stream) = stream_to(&mut sender, server.address).await;
+            stream.send_data(Bytes::from_static(&[b'q'; QUESTION]), true).unwrap();
+            let mut came = Vec::new();
+            while let Some(part) = answer.data().await {
+                came.extend(part.unwrap());
+            }
+            assert_eq!(came, [b'q'; QUESTION]);
+        }
+    });
     gateway.quiet();
 }

@@ -76,6 +76,8 @@ impl Tunnel {
                 buffer.reserve(buffer.len().min(BUFFER - buffer.len()));
             }
             select! {
+                // A client that closed when it was already its turn may only have ended its side.
+                biased;
                 () = &mut turn => break,
                 came = client.read_buf(buffer), if buffer.len() < buffer.capacity() => {
                     if came? == 0 {
