@@ -5,6 +5,7 @@
 mod carry;
 mod dialling;
 mod open;
+mod resettable;
 mod sealed;
 
 pub(crate) use self::open::Tunnels;

@@ -22,6 +22,7 @@ use tokio_rustls::rustls::ClientConnection;
 use super::{
     carry::Tunnel,
     dialling::{Dialling, Dials},
+    resettable::Resettable,
     sealed::Sealed,
 };
 use crate::{
@@ -127,7 +128,7 @@ impl Tunnels {
         spawn_local(async move {
             // A client that has disconnected needs no tunnel.
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
-                tunnel.carry(TokioIo::new(upgraded)).await;
+                tunnel.carry(Resettable::new(TokioIo::new(upgraded))).await;
             }
             drop(guards);
         });

@@ -11,9 +11,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use h2::{RecvStream, SendStream, client::SendRequest};
+use h2::{Reason, RecvStream, SendStream, client::SendRequest};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use socket2::SockRef;
+use tokio::time::sleep;
 
 use crate::{
     limits::{http2, request, run},
@@ -228,4 +229,30 @@ fn a_stream_that_ends_right_after_its_request_is_answered() {
         }
     });
     gateway.quiet();
+}
+
+#[test]
+fn a_stream_that_its_client_resets_leaves_nothing_though_its_server_stays() {
+    let (let_go, held) = channel::<()>();
+    let held = Mutex::new(held);
+    let server = Server::start(move |mut connection| {
+        drop(connection.stream.read_to_end(&mut Vec::new()));
+        connection.tell(());
+        held.lock().unwrap().recv().ok();
+    });
+    let access = format!("connect_ports = [{}]", server.address.port());
+    let gateway = Setup::access(&access).start();
+    run(async {
+        let mut sender = http2(gateway.address).await;
+        let (_answer, mut stream) = stream_to(&mut sender, server.address).await;
+        stream.send_data(Bytes::from_static(&[b'q'; QUESTION]), false).unwrap();
+        sleep(Duration::from_millis(100)).await;
+        stream.send_reset(Reason::CANCEL);
+        // The server's end shows that the gateway has read it.
+        while server.rest().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+    gateway.quiet();
+    drop(let_go);
 }
