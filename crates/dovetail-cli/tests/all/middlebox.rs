@@ -117,7 +117,7 @@ fn bridged(name: &str) -> Option<Namespace> {
         }
         Err(error) => panic!("{error}"),
     };
-    for words in ["link add br0 type bridge", "link set br0 up"] {
+    for words in ["link add br0 type bridge mcast_snooping 0", "link set br0 up"] {
         ip(&namespace, words);
     }
     for (port, peer) in [("eth1", "far1"), ("eth2", "far2")] {
