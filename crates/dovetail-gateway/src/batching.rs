@@ -82,16 +82,21 @@ impl<D: Buf> Batch<D> {
     /// Waits until the first piece is due; forever if there is none.
     pub(crate) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(until) = self.until else { return Poll::Pending };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
-        // A timer set for earlier pieces is reset only when it fires: resetting it for each piece would cost more.
-        while timer.as_mut().poll(cx).is_ready() {
-            if timer.deadline() >= until {
-                return Poll::Ready(());
-            }
-            timer.as_mut().reset(until);
-        }
-        Poll::Pending
+        if is_over(&mut self.timer, until, cx) { Poll::Ready(()) } else { Poll::Pending }
     }
+}
+
+/// Whether this time has passed; if not, the task is woken then. A timer set for an earlier time is reset only when it fires:
+/// resetting it for each piece would cost more.
+pub(crate) fn is_over(timer: &mut Option<Pin<Box<Sleep>>>, until: Instant, cx: &mut Context<'_>) -> bool {
+    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+    while timer.as_mut().poll(cx).is_ready() {
+        if timer.deadline() >= until {
+            return true;
+        }
+        timer.as_mut().reset(until);
+    }
+    false
 }
 
 fn length<D: Buf>(piece: &Frame<D>) -> usize {

@@ -20,11 +20,12 @@ use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Instant, Sleep, sleep, sleep_until},
+    time::{Instant, Sleep, sleep},
 };
 
 use super::{connect::Upstream, ending::Ending, low_water::LowWater, offered::Offered};
 use crate::{
+    batching::is_over,
     place::Place,
     quota::Account,
     round_trips::Sampled,
@@ -442,18 +443,6 @@ fn count(counts: &mut Option<Pin<Box<Sleep>>>, stream: &TcpStream, response: &Re
         }
         counts.as_mut().reset(Instant::now() + COUNTS_EVERY);
     }
-}
-
-/// Whether this time has passed; the task is woken then. A timer set for an earlier time is reset only when it fires.
-fn is_over(timer: &mut Option<Pin<Box<Sleep>>>, until: Instant, cx: &mut Context<'_>) -> bool {
-    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
-    while timer.as_mut().poll(cx).is_ready() {
-        if timer.deadline() >= until {
-            return true;
-        }
-        timer.as_mut().reset(until);
-    }
-    false
 }
 
 fn is_reset(error: &io::Error) -> bool {
