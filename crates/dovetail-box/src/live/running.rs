@@ -176,19 +176,25 @@ impl Live {
         Ok(())
     }
 
-    /// Sends what is queued as fast as possible, and hands over.
     fn stop(mut self) -> Result<(), LiveError> {
+        let ended = self.finish();
+        // Told in every case: what is lost when the bridge takes over meanwhile is in no earlier status.
+        self.asked.tell(self.plane.status(clock::now(), &self.config));
+        ended
+    }
+
+    /// Sends what is queued as fast as possible, and hands over.
+    fn finish(&mut self) -> Result<(), LiveError> {
         let alive_for = start::alive_for(self.config.on_failure);
-        let plane = &mut self.plane;
-        plane.finish_fast();
+        self.plane.finish_fast();
         let until = clock::now() + MAX_DRAIN;
         loop {
             let now = clock::now();
             if !self.switch.renew(now, alive_for) {
                 return self.start_over();
             }
-            let is_busy = plane.round(now, || self.switch.has_lapsed(clock::now()))?;
-            if (!is_busy && plane.is_empty()) || now >= until {
+            let is_busy = self.plane.round(now, || self.switch.has_lapsed(clock::now()))?;
+            if (!is_busy && self.plane.is_empty()) || now >= until {
                 break;
             }
         }
@@ -200,17 +206,14 @@ impl Live {
             let is_decided = decided.as_ref().map_or(true, thread::JoinHandle::is_finished);
             let now = clock::now();
             // What was taken before the bridge took over is not stale.
-            let is_busy = plane.round(now, || false)?;
-            if now >= until + MAX_DRAIN || (is_decided && !is_busy && plane.is_empty()) {
-                break;
+            let is_busy = self.plane.round(now, || false)?;
+            if now >= until + MAX_DRAIN || (is_decided && !is_busy && self.plane.is_empty()) {
+                return Ok(());
             }
             if !is_busy {
                 thread::sleep(BETWEEN_LOOKS);
             }
         }
-        let now = clock::now();
-        self.asked.tell(plane.status(now, &self.config));
-        Ok(())
     }
 
     /// Applies another configuration, once its programs are compiled.

@@ -11,6 +11,7 @@
 //! | `frames` | every kind of frame comes out as it went in |
 //! | `shares` | what transfers over TCP have of CPU and link |
 //! | `wakes` | processors that are not to sleep deeply |
+//! | `stopping` | a box kept from running while it ends |
 //! | `waits` | what packets waited for, against a brute force |
 //! | `firewall` | the nftables rules to load beside a box |
 //! | `config`, `packaged` | configurations and what is wrong with them |
@@ -77,6 +78,8 @@ mod shaper;
 mod shares;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod standing;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod stopping;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod syn;
 #[cfg(all(target_os = "linux", feature = "live"))]
