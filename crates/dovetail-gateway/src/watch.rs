@@ -49,6 +49,8 @@ pub(crate) enum Phase {
     Transfer,
     /// More in a tunnel.
     Tunnel,
+    /// More in a tunnel of which one side has ended: that side may have closed its connection rather than half of it.
+    HalfTunnel,
 }
 
 /// Removes its entry from the watch when dropped.
@@ -85,7 +87,9 @@ impl Watch {
     /// The number of tunnels that have been silent for more than two seconds.
     pub(crate) fn silent_tunnels(&self) -> usize {
         let now = self.tick.get();
-        let is_silent = |progress: &Progress| progress.phase.get() == Phase::Tunnel && now - progress.moved.get() > 2;
+        let is_silent = |progress: &Progress| {
+            matches!(progress.phase.get(), Phase::Tunnel | Phase::HalfTunnel) && now - progress.moved.get() > 2
+        };
         self.live.borrow().iter().filter(|(_, progress)| is_silent(progress)).count()
     }
 
@@ -103,6 +107,7 @@ impl Watch {
                 Phase::Answer => timeouts.response,
                 Phase::Transfer => timeouts.stalled,
                 Phase::Tunnel => timeouts.tunnel,
+                Phase::HalfTunnel => timeouts.stalled.min(timeouts.tunnel),
             };
             if now - progress.moved.get() > most.as_secs() {
                 progress.stop();

@@ -369,7 +369,7 @@ pub struct Timeouts {
     pub connect: Duration,
     /// Time from the end of a request to the beginning of the server's response.
     pub response: Duration,
-    /// Time without progress after which a transfer is aborted; time queued does not count.
+    /// Time without progress after which a transfer is aborted, or a tunnel that one side has ended; time queued does not count.
     pub stalled: Duration,
     /// Time without progress after which a tunnel is closed.
     pub tunnel: Duration,

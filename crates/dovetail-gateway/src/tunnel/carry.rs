@@ -73,6 +73,8 @@ pub(super) struct Tunnel {
     free: Cell<u64>,
     // Whether a burst waits for its turn.
     is_queued: Cell<bool>,
+    // Whether one side has ended.
+    has_ended: Cell<bool>,
     // Whether bytes wait that may not be taken in yet.
     is_held: Cell<bool>,
     // Bytes that were passed on and are still in the kernel's buffer.
@@ -111,6 +113,7 @@ impl Tunnel {
             came_at: Cell::default(),
             free: Cell::new(0),
             is_queued: Cell::new(false),
+            has_ended: Cell::new(false),
             is_held: Cell::new(false),
             ahead: Cell::new(0),
             stale: Cell::new(0),
@@ -158,6 +161,7 @@ impl Tunnel {
             buffer.clear();
             buffer.reserve(BUFFER.min(buffer.capacity().max(1_024) * 4));
             if client.read_buf(&mut buffer).await? == 0 {
+                self.ends();
                 return server.shutdown().await;
             }
             self.watched.progress().moves();
@@ -220,6 +224,7 @@ impl Tunnel {
                 self.read(server, &mut buffer).await?
             };
             if came == 0 {
+                self.ends();
                 return client.shutdown().await;
             }
             self.may_go_on()?;
@@ -244,8 +249,20 @@ impl Tunnel {
 
     /// Publishes what the tunnel waits for: a turn, if either direction does.
     fn says(&self, wants_turn: bool) {
-        let phase = if wants_turn || self.is_queued.get() { Phase::Turn } else { Phase::Tunnel };
+        let phase = if wants_turn || self.is_queued.get() {
+            Phase::Turn
+        } else if self.has_ended.get() {
+            Phase::HalfTunnel
+        } else {
+            Phase::Tunnel
+        };
         self.watched.progress().waits_for(phase);
+    }
+
+    /// One side has ended.
+    fn ends(&self) {
+        self.has_ended.set(true);
+        self.says(self.watched.progress().phase() == Phase::Turn);
     }
 
     fn poll_turn(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {

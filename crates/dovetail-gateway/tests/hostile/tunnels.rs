@@ -256,3 +256,47 @@ fn a_stream_that_its_client_resets_leaves_nothing_though_its_server_stays() {
     gateway.quiet();
     drop(let_go);
 }
+
+#[test]
+fn a_tunnel_that_one_side_has_ended_does_not_wait_for_the_other_for_long() {
+    for server_ends in [false, true] {
+        let (let_go, held) = channel::<()>();
+        let held = Mutex::new(held);
+        let server = Server::<()>::start(move |connection| {
+            if server_ends {
+                connection.stream.shutdown(Shutdown::Write).unwrap();
+            }
+            held.lock().unwrap().recv().ok();
+        });
+        let access = format!("connect_ports = [{}]", server.address.port());
+        let gateway = Setup { access, ..Setup::rest("[timeouts]\nstalled = \"1s\"") }.start();
+        let (answer, mut client) = connect(&gateway, &server.address.to_string());
+        assert_eq!(answer.status, 200);
+        if server_ends {
+            assert_eq!(client.read(&mut [0]).unwrap(), 0);
+        } else {
+            client.shutdown(Shutdown::Write).unwrap();
+        }
+        gateway.quiet();
+        drop((client, let_go));
+    }
+}
+
+#[test]
+fn a_tunnel_that_one_side_has_ended_stays_while_the_other_sends() {
+    let server = Server::<()>::start(|mut connection| {
+        connection.stream.read_to_end(&mut Vec::new()).unwrap();
+        for _ in 0..30 {
+            connection.stream.write_all(b"a").unwrap();
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let access = format!("connect_ports = [{}]", server.address.port());
+    let gateway = Setup { access, ..Setup::rest("[timeouts]\nstalled = \"1s\"") }.start();
+    let (_, mut client) = connect(&gateway, &server.address.to_string());
+    client.shutdown(Shutdown::Write).unwrap();
+    let mut came = Vec::new();
+    client.read_to_end(&mut came).unwrap();
+    assert_eq!(came.len(), 30);
+    gateway.quiet();
+}
