@@ -3,10 +3,11 @@
 use std::{
     env,
     fs::{self, File},
+    io,
     net::TcpStream,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -89,7 +90,7 @@ impl<'a> Running<'a> {
             let mut command = make(site)?;
             let file = File::create(&printed)?;
             command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-            command.spawn()
+            command.spawn().map_err(|error| no_program(&command, error))
         };
         let child = gateway.within(begin).map_err(BedError::system(format!("begin {name}")))?;
         let mut running = Self { name, child, printed, gateway };
@@ -151,6 +152,15 @@ impl Drop for Running<'_> {
         self.gateway.end_processes();
         let _ = self.child.wait();
     }
+}
+
+/// The system's words do not say what it is that was not found.
+fn no_program(command: &Command, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return error;
+    }
+    let program = command.get_program().display();
+    io::Error::new(error.kind(), format!("there is no program {program}: install it"))
 }
 
 fn signal(child: &Child, signal: Signal) {
