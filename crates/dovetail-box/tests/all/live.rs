@@ -17,7 +17,7 @@ use std::{
 use dovetail_box::{
     config::Config,
     live::{
-        Control, Spawned, Status,
+        Control, Live, Spawned, Status,
         lab::{Lab, LabError, LabSpec, Place},
     },
 };
@@ -94,7 +94,11 @@ pub(super) struct Running {
 
 impl Running {
     pub fn start(lab: &Lab, settings: &str) -> Self {
-        let spawned = Spawned::start(config(lab, settings), |_| {}).unwrap();
+        Self::prepared(lab, settings, |_| {})
+    }
+
+    pub fn prepared(lab: &Lab, settings: &str, prepare: impl FnOnce(&mut Live) + Send + 'static) -> Self {
+        let spawned = Spawned::start(config(lab, settings), prepare).unwrap();
         let running = Self { control: spawned.control().clone(), spawned };
         running.until(|status| status.at.0 > 0);
         running

@@ -4,14 +4,13 @@ use std::{thread, time::Duration};
 
 use dovetail_box::{
     live::{
-        Spawned,
         lab::{Place, datagram},
         watch::{Arrived, Watch},
     },
     node::Passage,
 };
 
-use crate::live::{config, lab};
+use crate::live::{Running, lab};
 
 /// Keeps the box from running, at this packet, for longer than the bridge waits.
 struct SleepsAt(u64);
@@ -34,21 +33,21 @@ fn what_is_lost_at_the_end_is_in_the_last_status() {
     let Some(lab) = lab("ending") else { return };
     // Some 200 ms on the link.
     let settings = "policy = \"fifo\"\n[link]\nrate = \"20Mbps\"\n[queues]\npackets_per_flow = 500\n";
-    let prepare = |live: &mut dovetail_box::live::Live| live.watch(Box::new(SleepsAt(SENT * 3 / 4)));
-    let spawned = Spawned::start(config(&lab, settings), prepare).unwrap();
-    let control = spawned.control().clone();
-    while control.told_at().0 == 0 {
-        assert!(!spawned.has_ended());
-        thread::sleep(Duration::from_millis(1));
+    for _ in 0..5 {
+        let running = Running::prepared(&lab, settings, |live| live.watch(Box::new(SleepsAt(SENT * 3 / 4))));
+        let source = lab.raw(Place::Inside).unwrap();
+        for number in 0..SENT {
+            source.send(std::iter::once(&*datagram::frame(Place::Inside, 0, number, 1200))).unwrap();
+        }
+        let status = running.stop();
+        let counted = status.classes[0].1;
+        assert_eq!(counted.arrived, counted.sent + counted.lapsed, "{counted:?}");
+        assert_eq!(status.backlog.packets, 0);
+        // Otherwise the bridge has forwarded some before.
+        if counted.arrived >= SENT {
+            assert!(status.oddities.lapses > 0 && counted.lapsed > 0, "{status:#?}");
+            return;
+        }
     }
-    let source = lab.raw(Place::Inside).unwrap();
-    for number in 0..SENT {
-        source.send(std::iter::once(&*datagram::frame(Place::Inside, 0, number, 1200))).unwrap();
-    }
-    spawned.stop().unwrap();
-    let status = control.status();
-    let counted = status.classes[0].1;
-    assert!(status.oddities.lapses >= 1 && counted.lapsed > 0, "{status:#?}");
-    assert_eq!(status.backlog.packets, 0);
-    assert_eq!(counted.arrived, counted.sent + counted.lapsed, "{counted:?}");
+    dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
